@@ -1,0 +1,34 @@
+# Everything a fresh clone needs: Python 3.11+, a JDK 17+ and make. The rest is installed into .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: demo test check bench docs clean
+
+demo: $(STAMP)
+	$(BIN)/headrace demo stock_ticks --seconds 60
+
+test: $(STAMP)
+	$(BIN)/pytest -q
+
+check: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m headrace.cli.reference --check docs/reference
+
+docs: $(STAMP)
+	$(BIN)/python -m headrace.cli.reference --write docs/reference
+
+bench: $(STAMP)
+	$(BIN)/python benchmarks/stateless.py
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache
+
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --upgrade -c constraints.txt pip
+	$(BIN)/pip install --quiet -c constraints.txt --group dev --editable .
+	touch $@

@@ -1,0 +1,1 @@
+"""Headrace: continuous queries whose answers stay current, on Apache Spark."""

@@ -1,0 +1,1 @@
+"""Statements go in, named objects come out."""

@@ -1,0 +1,1 @@
+"""Commands and how their answers look."""

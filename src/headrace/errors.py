@@ -1,0 +1,125 @@
+"""A user's mistake: message, detail, hint and place in the text go in, one readable report comes out."""
+
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["HeadraceError", "JobFailed", "PlanError", "Source", "Span"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The text that a user wrote, with the name under which they know it."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A place in a source: offsets of the first character and of the one after the last.
+
+    >>> Span(Source("app.sql", "SELECT x"), 7, 8).text
+    'x'
+    """
+
+    source: Source
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        """The characters that the span covers."""
+        return self.source.text[self.start : self.end]
+
+    @property
+    def line(self) -> int:
+        """The number of the line on which the span starts, from 1."""
+        return self.source.text.count("\n", 0, self.start) + 1
+
+    @property
+    def column(self) -> int:
+        """The column in which the span starts, from 1."""
+        return self.start - (self.source.text.rfind("\n", 0, self.start) + 1) + 1
+
+    def to(self, other: "Span") -> "Span":
+        """Return the smallest span that covers this one and the other."""
+        return Span(self.source, min(self.start, other.start), max(self.end, other.end))
+
+
+class HeadraceError(Exception):
+    """A mistake that the user can mend; anything else that is raised is a bug.
+
+    The message is lower-case and has no full stop; detail and hint are sentences.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        detail: str | None = None,
+        hint: str | None = None,
+        span: Span | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.detail = detail
+        self.hint = hint
+        self.span = span
+
+    def __str__(self) -> str:
+        return self.report()
+
+    def report(self) -> str:
+        """Return the error as it is shown to the user, with a caret under its place.
+
+        >>> span = Span(Source("app.sql", "SELECT nme FROM people"), 7, 10)
+        >>> print(HeadraceError("unknown column nme", hint='Did you mean "name"?', span=span).report())
+        error: unknown column nme
+          app.sql:1:8
+          1 | SELECT nme FROM people
+                     ^^^
+        hint: Did you mean "name"?
+        """
+        lines = [f"error: {self.message}"]
+        if self.span is not None:
+            lines += _excerpt(self.span)
+        if self.detail:
+            lines.append(f"detail: {self.detail}")
+        if self.hint:
+            lines.append(f"hint: {self.hint}")
+        return "\n".join(lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the error as plain values, for machines."""
+        place = None
+        if self.span is not None:
+            place = {"file": self.span.source.name, "line": self.span.line, "column": self.span.column}
+        return {"message": self.message, "detail": self.detail, "hint": self.hint, "place": place}
+
+
+class PlanError(HeadraceError):
+    """The statements are well formed, but what they ask for cannot be planned."""
+
+
+class JobFailed(HeadraceError):
+    """The application was right, but running it failed: exit code 3."""
+
+
+LONGEST_EXCERPT = 160
+
+
+def _excerpt(span: Span) -> list[str]:
+    text = span.source.text
+    first = text.rfind("\n", 0, span.start) + 1
+    last = text.find("\n", span.start)
+    line = text[first : last if last >= 0 else len(text)]
+    offset = span.start - first
+    width = max(1, min(span.end, first + len(line)) - span.start)
+    if len(line) > LONGEST_EXCERPT:
+        cut = max(0, offset - LONGEST_EXCERPT // 2)
+        line = line[cut : cut + LONGEST_EXCERPT]
+        offset -= cut
+        width = max(1, min(width, len(line) - offset))
+    number = str(span.line)
+    prefix = " " * (len(number) + 5) + "".join(c if c == "\t" else " " for c in line[:offset])
+    return [f"  {span.source.name}:{number}:{span.column}", f"  {number} | {line}", prefix + "^" * width]

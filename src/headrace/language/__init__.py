@@ -1,0 +1,1 @@
+"""Text goes in, statements come out."""

@@ -1,0 +1,1 @@
+"""Steps go in, streaming queries come out."""

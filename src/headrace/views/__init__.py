@@ -1,0 +1,1 @@
+"""Stores of what a query has published: rows, change feed, batch numbers."""
