@@ -46,6 +46,7 @@ class ColumnDefinition:
     nullable: bool
     computed: exp.Expression | None
     span: Span = _place()
+    comment: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,7 @@ class CreateSink:
     query: Query | None
     if_not_exists: bool
     span: Span = _place()
+    primary_key: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

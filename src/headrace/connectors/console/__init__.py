@@ -1,0 +1,1 @@
+"""Rows printed on the terminal."""

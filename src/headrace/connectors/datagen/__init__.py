@@ -1,0 +1,1 @@
+"""Made-up rows at a steady rate."""

@@ -1,0 +1,84 @@
+"""The options of the connector files."""
+
+from dataclasses import dataclass
+
+from headrace.connectors.formats import FILE_FORMATS
+from headrace.connectors.options import Needs, option
+
+_CSV = Needs("format", ("csv",))
+_READ_PATH = "A file, a folder or a glob; relative to the application file."
+_READ_FORMAT = "How the files are written."
+_READ_HEADER = "Whether the first line of each csv file holds column names."
+_DELIMITER = "What stands between two csv fields."
+_TIMESTAMP_FORMAT = "How timestamps are written, as a Spark datetime pattern; ISO 8601 without it."
+_BAD_DELIMITERS = ("\\", '"', "\n", "\r")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesSource:
+    """New files under a path, each read once."""
+
+    path: str = option(doc=_READ_PATH, example="events/*.json")
+    format: str = option(doc=_READ_FORMAT, default="json", choices=FILE_FORMATS)
+    max_files_per_batch: int | None = option(
+        doc="The most files that one micro-batch takes; all that are there without it.",
+        default=None,
+        example=100,
+        minimum=1,
+    )
+    max_bytes_per_batch: int | None = option(
+        doc="About how many bytes one micro-batch takes; it always takes at least one file.",
+        default=None,
+        example=134_217_728,
+        minimum=1,
+    )
+    header: bool = option(doc=_READ_HEADER, default=True, needs=_CSV)
+    delimiter: str = option(doc=_DELIMITER, default=",", refused=_BAD_DELIMITERS, needs=_CSV)
+    timestamp_format: str | None = option(
+        doc=_TIMESTAMP_FORMAT,
+        default=None,
+        example="yyyy-MM-dd HH:mm:ss",
+        needs=Needs("format", ("json", "csv")),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesTable:
+    """The files that are under a path when the application starts."""
+
+    path: str = option(doc=_READ_PATH, example="countries.csv")
+    format: str = option(doc=_READ_FORMAT, default="json", choices=FILE_FORMATS)
+    header: bool = option(doc=_READ_HEADER, default=True, needs=_CSV)
+    delimiter: str = option(doc=_DELIMITER, default=",", refused=_BAD_DELIMITERS, needs=_CSV)
+    timestamp_format: str | None = option(
+        doc=_TIMESTAMP_FORMAT,
+        default=None,
+        example="yyyy-MM-dd HH:mm:ss",
+        needs=Needs("format", ("json", "csv")),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesSink:
+    """Files in a folder, each batch written once."""
+
+    path: str = option(
+        doc="The folder that takes the files; relative to the application file.", example="out"
+    )
+    format: str = option(doc="How the files are written.", default="json", choices=FILE_FORMATS)
+    header: bool = option(
+        doc="Whether each csv file starts with a line of column names.", default=True, needs=_CSV
+    )
+    delimiter: str = option(doc=_DELIMITER, default=",", refused=_BAD_DELIMITERS, needs=_CSV)
+    partition_by: tuple[str, ...] = option(
+        doc="Columns that become folders, as in `day=2024-01-01/`, and are left out of the files.",
+        default=(),
+        example="day, country",
+    )
+    compression: str | None = option(
+        doc="How the files are compressed; by the format's own habit without it (snappy for parquet).",
+        default=None,
+        choices=("none", "gzip", "snappy", "zstd"),
+        example="gzip",
+        needs=Needs("format", ("parquet",), when=("zstd",)),
+    )

@@ -1,0 +1,1 @@
+"""Rows in this process, for tests and notebooks."""

@@ -1,0 +1,1 @@
+"""Rows computed and thrown away, for measuring."""

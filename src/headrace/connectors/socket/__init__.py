@@ -1,0 +1,1 @@
+"""Lines of text from a TCP socket."""

@@ -1,0 +1,107 @@
+"""A text with ``${NAME}`` in it and the values of names go in, the filled text comes out.
+
+A value cannot change what a statement means: inside a string its quotes are escaped, and outside it must be
+one name, one number or one whole string. Comments and quoted names are left as they are.
+"""
+
+import re
+from collections.abc import Mapping
+
+from headrace.errors import HeadraceError, Source, Span
+from headrace.language.mistakes import did_you_mean
+
+__all__ = ["fill"]
+
+_PARTS = re.compile(
+    r"""
+      (?P<comment>--[^\n]*|/\*.*?(?:\*/|\Z))
+    | (?P<name>`(?:[^`]|``)*(?:`|\Z))
+    | (?P<raw>(?<!\w)[rR](?:'[^']*(?:'|\Z)|"[^"]*(?:"|\Z)))
+    | (?P<string>'(?:[^'\\]|\\.|'')*(?:'|\Z)|"(?:[^"\\]|\\.|"")*(?:"|\Z))
+    | (?P<bare>\$\$\{|\$\{[^}\n]*\}?)
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+_REFERENCE = re.compile(r"\$\$\{|\$\{[^}\n]*\}?")
+_NAMED = re.compile(r"\$\{\s*([A-Za-z_][A-Za-z0-9_.]*)\s*(?::-(.*))?\}\Z", re.DOTALL)
+_SAFE = re.compile(
+    r"""
+      [A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*
+    | [+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?
+    | '(?:[^'\\]|\\.|'')*'
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+
+
+def fill(text: str, name: str, variables: Mapping[str, str]) -> Source:
+    """Return a source whose ``${NAME}`` and ``${NAME:-default}`` are filled; ``$${`` stands for ``${``.
+
+    >>> fill("SELECT '${WHO}', ${N:-3}", "app.sql", {"WHO": "o'neil"}).text
+    "SELECT 'o\\\\'neil', 3"
+    """
+    original = Source(name, text)
+
+    def part(found: re.Match[str]) -> str:
+        kind = found.lastgroup
+        if kind in {"comment", "name"}:
+            return found[0]
+        if kind == "bare":
+            return _bare(original, found, variables)
+        quote = found[0].lstrip("rR")[0]
+        raw = kind == "raw"
+        return _REFERENCE.sub(
+            lambda inner: _quoted(original, inner, found.start(), variables, "" if raw else quote), found[0]
+        )
+
+    return Source(name, _PARTS.sub(part, text))
+
+
+def _bare(source: Source, found: re.Match[str], variables: Mapping[str, str]) -> str:
+    if found[0] == "$${":
+        return "${"
+    span = Span(source, *found.span())
+    value = _value(source, found[0], span, variables).strip()
+    if not _SAFE.fullmatch(value):
+        raise HeadraceError(
+            f"the value of {found[0]} is not one name, number or string",
+            detail="Outside quotes a value may not change the statement around it.",
+            hint=f"Write '{found[0]}' in quotes to use the value as text.",
+            span=span,
+        )
+    return value
+
+
+def _quoted(
+    source: Source, found: re.Match[str], offset: int, variables: Mapping[str, str], quote: str
+) -> str:
+    if found[0] == "$${":
+        return "${"
+    span = Span(source, offset + found.start(), offset + found.end())
+    value = _value(source, found[0], span, variables)
+    if not quote:
+        if "'" in value or '"' in value:
+            raise HeadraceError(
+                f"the value of {found[0]} holds a quote, which a raw string cannot",
+                hint="Use an ordinary string, without r before it.",
+                span=span,
+            )
+        return value
+    return value.replace("\\", "\\\\").replace(quote, "\\" + quote)
+
+
+def _value(source: Source, reference: str, span: Span, variables: Mapping[str, str]) -> str:
+    named = _NAMED.match(reference)
+    if named is None:
+        raise HeadraceError(
+            f"{reference} is not a variable",
+            hint="Write ${NAME} or ${NAME:-default}; write $${ for the characters themselves.",
+            span=span,
+        )
+    name, default = named[1], named[2]
+    if name in variables:
+        return variables[name]
+    if default is not None:
+        return default
+    hint = did_you_mean(name, variables, f"Pass --var {name}=VALUE, or write ${{{name}:-default}}.")
+    raise HeadraceError(f"the variable {name} has no value", hint=hint, span=span)

@@ -1,0 +1,357 @@
+"""The statements of an application go in, its plan comes out: relations, outputs, answers, settings."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlglot import exp
+
+from headrace.catalog.build import function_of, sink_of, stream_of, table_of
+from headrace.catalog.objects import Function, Sink, Stream, Table
+from headrace.errors import HeadraceError, PlanError, Source, Span
+from headrace.language import statements as st
+from headrace.plan import types
+from headrace.plan.binding import Binder
+from headrace.plan.context import Context, lookup_names
+from headrace.plan.explain import explain_relation
+from headrace.plan.queries import plan_query, renamed
+from headrace.plan.scope import Item, Scope, did_you_mean
+from headrace.plan.settings import Settings, read_settings
+from headrace.plan.sources import settled
+from headrace.plan.steps import Field, Kind, ReadDead, ReadRelation, ReadTable, Relation, Scan
+
+DEAD_FIELDS = (
+    Field("raw", types.STRING),
+    Field("reason", types.STRING),
+    Field("position", types.STRING),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A relation that is kept current for somebody: a sink, a materialised view, or the screen."""
+
+    name: str
+    relation: Relation
+    sink: Sink | None
+    role: str
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What SHOW, DESCRIBE or EXPLAIN gives: a small table."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+
+@dataclass(slots=True)
+class Plan:
+    """Everything an application says, resolved."""
+
+    streams: dict[str, Stream] = field(default_factory=dict)
+    tables: dict[str, Table] = field(default_factory=dict)
+    views: dict[str, Relation] = field(default_factory=dict)
+    materialized: set[str] = field(default_factory=set)
+    sinks: dict[str, Sink] = field(default_factory=dict)
+    functions: dict[str, Function] = field(default_factory=dict)
+    outputs: list[Output] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    relations: dict[str, Relation] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    sets: list[st.SetOption] = field(default_factory=list)
+    settings: Settings = field(default_factory=Settings)
+
+    def relation(self, name: str) -> Relation:
+        """Return the relation of a view, stream, table, sink or companion, for a program that asks."""
+        for output in self.outputs:
+            if output.name.lower() == name.lower():
+                return output.relation
+        return self.context(Source(name, name)).relation(name, None)
+
+    def context(self, source: Source) -> Context:
+        """Return what a query in a text may refer to."""
+        return Context(source, self.relations, self.functions, self._lookup_name)
+
+    _lookup_name: Any = field(default_factory=lookup_names)
+
+
+def plan_application(
+    parsed: Iterable[st.Statement], source: Source, plan: Plan | None = None
+) -> Plan:
+    """Plan statements one after the other, on top of what an earlier text has defined."""
+    plan = plan if plan is not None else Plan()
+    for statement in parsed:
+        try:
+            _plan_statement(statement, source, plan)
+        except HeadraceError as error:
+            if error.span is None:
+                error.span = statement.span
+            raise
+    plan.settings = read_settings(plan.sets)
+    return plan
+
+
+def define_relation(plan: Plan, name: str, fields: tuple[Field, ...], kind: Kind, times: frozenset[str]) -> None:
+    """Make a relation that a program has defined known to later statements."""
+    plan.names[name.lower()] = "RELATION"
+    plan.relations[name.lower()] = Relation(ReadRelation(name.lower()), fields, kind, times)
+
+
+def _plan_statement(statement: st.Statement, source: Source, plan: Plan) -> None:
+    match statement:
+        case st.CreateStream():
+            if _is_new(plan, statement.name, "STREAM", statement.if_not_exists):
+                _create_stream(statement, source, plan)
+        case st.CreateTable():
+            if _is_new(plan, statement.name, "TABLE", statement.if_not_exists):
+                table = table_of(statement)
+                plan.tables[table.name.lower()] = table
+                fields = tuple(Field(c.name, c.type or types.UNKNOWN) for c in table.columns)
+                plan.relations[table.name.lower()] = Relation(ReadTable(table), fields, Kind.STATIC)
+        case st.CreateView():
+            if _is_new(plan, statement.name, "VIEW", statement.if_not_exists):
+                _create_view(statement, source, plan)
+        case st.CreateSink():
+            if _is_new(plan, statement.name, "SINK", statement.if_not_exists):
+                sink = sink_of(statement)
+                plan.sinks[sink.name.lower()] = sink
+                if statement.query is not None:
+                    _feed(plan, sink, statement.query, (), source, sink.name)
+        case st.CreateFunction():
+            if _is_new(plan, statement.name, "FUNCTION", statement.if_not_exists):
+                plan.functions[statement.name.text.lower()] = function_of(statement)
+        case st.InsertInto():
+            _insert(statement, source, plan)
+        case st.SelectRows():
+            relation = plan_query(statement.query.tree, plan.context(source), statement.query.emit)
+            number = 1 + sum(output.role == "select" for output in plan.outputs)
+            plan.outputs.append(Output(f"query_{number}", relation, None, "select", statement.span))
+        case st.SetOption():
+            plan.sets.append(statement)
+            read_settings(plan.sets)
+        case st.Explain():
+            plan.answers.append(_explain(statement, source, plan))
+        case st.Show():
+            plan.answers.append(_show(statement, plan))
+        case st.Describe():
+            plan.answers.append(_describe(statement, source, plan))
+        case st.Drop():
+            _drop(statement, plan)
+
+
+def _is_new(plan: Plan, name: st.Name, kind: str, if_not_exists: bool) -> bool:
+    lower = name.text.lower()
+    if "." in lower:
+        raise PlanError(
+            f'name "{name.text}" contains a dot',
+            hint="Dots are kept for companions such as clicks.dead.",
+            span=name.span,
+        )
+    if lower not in plan.names:
+        plan.names[lower] = kind
+        return True
+    if if_not_exists:
+        return False
+    raise PlanError(
+        f'"{name.text}" is defined twice',
+        detail=f"A {plan.names[lower].lower()} of that name stands further up.",
+        hint="Choose another name, DROP the first, or write IF NOT EXISTS.",
+        span=name.span,
+    )
+
+
+def _create_stream(statement: st.CreateStream, source: Source, plan: Plan) -> None:
+    stream = stream_of(statement)
+    stored = tuple(Field(c.name, c.type or types.UNKNOWN) for c in stream.stored)
+    scope = Scope(source, [Item(stream.name, stored, tuple(f.name for f in stored))])
+    fields = []
+    for column in stream.columns:
+        kind = column.type
+        if column.computed is not None:
+            kind = _computed_type(column, scope, plan) if kind is None else kind
+        fields.append(Field(column.name, kind or types.UNKNOWN))
+    times = frozenset({stream.watermark.column} if stream.watermark is not None else ())
+    for each in fields:
+        known = types.family(each.type) is not None
+        if each.name in times and known and not types.is_timestamp(each.type):
+            raise PlanError(
+                f'event time "{each.name}" is {types.type_name(each.type)}, not TIMESTAMP',
+                hint="Declare the column as TIMESTAMP, or compute one: at TIMESTAMP AS timestamp_millis(ms).",
+                span=stream.watermark.span if stream.watermark else None,
+            )
+    lower = stream.name.lower()
+    plan.streams[lower] = stream
+    plan.relations[lower] = Relation(Scan(stream), tuple(fields), Kind.APPEND, times)
+    plan.relations[f"{lower}.dead"] = Relation(ReadDead(stream), DEAD_FIELDS, Kind.APPEND)
+
+
+def _computed_type(column: st.ColumnDefinition, scope: Scope, plan: Plan) -> exp.DataType:
+    tree = column.computed
+    if tree is None:
+        return types.UNKNOWN
+    if isinstance(tree, exp.Anonymous) and tree.name.lower() in {"proctime", "ingestion_time"}:
+        return types.TIMESTAMP
+    binder = Binder(scope, plan.functions, _no_subquery, plan._lookup_name)
+    return binder.bind(tree).type
+
+
+def _no_subquery(tree: exp.Expr) -> Relation:
+    raise PlanError("a subquery cannot stand in a computed column")
+
+
+def _create_view(statement: st.CreateView, source: Source, plan: Plan) -> None:
+    context = plan.context(source)
+    relation = settled(plan_query(statement.query.tree, context, statement.query.emit), statement.query.span)
+    if statement.columns:
+        relation = renamed(relation, list(statement.columns), context, statement.query.tree)
+    lower = statement.name.text.lower()
+    plan.views[lower] = relation
+    plan.relations[lower] = relation
+    if statement.materialized:
+        plan.names[lower] = "MATERIALIZED VIEW"
+        plan.materialized.add(lower)
+        plan.outputs.append(Output(statement.name.text, relation, None, "view", statement.span))
+
+
+def _insert(statement: st.InsertInto, source: Source, plan: Plan) -> None:
+    sink = plan.sinks.get(statement.target.text.lower())
+    if sink is None:
+        kind = plan.names.get(statement.target.text.lower())
+        raise PlanError(
+            f'unknown sink "{statement.target.text}"' if kind is None
+            else f'"{statement.target.text}" is a {kind.lower()}, not a sink',
+            hint=did_you_mean(statement.target.text, [each.name for each in plan.sinks.values()]),
+            span=statement.target.span,
+        )
+    taken = {output.name.lower() for output in plan.outputs}
+    name, number = sink.name, 2
+    while name.lower() in taken:
+        name, number = f"{sink.name}_{number}", number + 1
+    _feed(plan, sink, statement.query, statement.columns, source, name)
+
+
+def _feed(
+    plan: Plan, sink: Sink, query: st.Query, columns: tuple[str, ...], source: Source, name: str
+) -> None:
+    context = plan.context(source)
+    relation = settled(plan_query(query.tree, context, query.emit), query.span)
+    if columns:
+        relation = renamed(relation, list(columns), context, query.tree)
+    if sink.columns:
+        relation = _fitted(relation, sink, bool(columns), context, query)
+    if relation.kind is Kind.CHANGELOG and sink.connector == "files":
+        raise PlanError(
+            f'sink "{sink.name}" takes only rows that do not change',
+            detail="The query publishes a row and later replaces it; a file cannot take a row back.",
+            hint="Group by a window (final rows), or use a sink that keeps rows by key.",
+            span=query.span,
+        )
+    plan.outputs.append(Output(name, relation, sink, "sink", query.span))
+
+
+def _fitted(
+    relation: Relation, sink: Sink, by_name: bool, context: Context, query: st.Query
+) -> Relation:
+    """Return the relation with the sink's column names, or raise where it does not fit."""
+    if len(sink.columns) != len(relation.fields):
+        raise PlanError(
+            f'sink "{sink.name}" has {len(sink.columns)} columns, the query gives {len(relation.fields)}',
+            detail=f"The sink: {', '.join(c.name for c in sink.columns)}. "
+            f"The query: {', '.join(relation.names)}.",
+            span=query.span,
+        )
+    if by_name:
+        known = {c.name.lower(): c for c in sink.columns}
+        for each in relation.names:
+            if each.lower() not in known:
+                raise PlanError(
+                    f'sink "{sink.name}" has no column "{each}"',
+                    hint=did_you_mean(each, [c.name for c in sink.columns]),
+                    span=query.span,
+                )
+        pairs = [(known[f.name.lower()], f) for f in relation.fields]
+    else:
+        pairs = list(zip(sink.columns, relation.fields, strict=True))
+    for column, each in pairs:
+        wanted, given = types.family(column.type), types.family(each.type)
+        if wanted and given and wanted != given:
+            raise PlanError(
+                f'column "{column.name}" of sink "{sink.name}" is '
+                f"{types.type_name(column.type or types.UNKNOWN)}, the query gives {types.type_name(each.type)}",
+                hint="Convert it with CAST.",
+                span=query.span,
+            )
+    return renamed(relation, [column.name for column, _ in pairs], context, query.tree)
+
+
+def _explain(statement: st.Explain, source: Source, plan: Plan) -> Answer:
+    inner = statement.statement
+    query = getattr(inner, "query", None)
+    if query is None:
+        raise PlanError("EXPLAIN takes a query", span=statement.span)
+    relation = plan_query(query.tree, plan.context(source), query.emit)
+    text = explain_relation(relation)
+    return Answer(("plan",), tuple((line,) for line in text.splitlines()))
+
+
+_SHOWN: Mapping[str, str] = {
+    "STREAMS": "STREAM", "TABLES": "TABLE", "VIEWS": "VIEW", "MATERIALIZED VIEWS": "MATERIALIZED VIEW",
+    "SINKS": "SINK", "FUNCTIONS": "FUNCTION",
+}  # fmt: skip
+
+
+def _show(statement: st.Show, plan: Plan) -> Answer:
+    if statement.kind == "OPTIONS":
+        settings = read_settings(plan.sets)
+        rows = [(n, str(getattr(settings, n))) for n in ("shuffle_partitions", "trigger", "state", "latency")]
+        return Answer(("name", "value"), tuple([*rows, *settings.spark.items()]))
+    kinds = {_SHOWN[statement.kind]} | ({"MATERIALIZED VIEW"} if statement.kind == "VIEWS" else set())
+    return Answer(("name",), tuple((n,) for n, kind in sorted(plan.names.items()) if kind in kinds))
+
+
+def _describe(statement: st.Describe, source: Source, plan: Plan) -> Answer:
+    relation = plan.context(source).relation(statement.name.text, statement.name.span)
+    rows = tuple(
+        (f.name, types.type_name(f.type), "event time" if f.name in relation.times else "")
+        for f in relation.fields
+    )
+    return Answer(("column", "type", "note"), rows)
+
+
+def _drop(statement: st.Drop, plan: Plan) -> None:
+    lower = statement.name.text.lower()
+    kind = plan.names.get(lower)
+    if kind is None:
+        if statement.if_exists:
+            return
+        raise PlanError(
+            f'unknown {statement.kind.lower()} "{statement.name.text}"',
+            hint=did_you_mean(statement.name.text, list(plan.names)),
+            span=statement.name.span,
+        )
+    if kind != statement.kind:
+        raise PlanError(
+            f'"{statement.name.text}" is a {kind.lower()}, not a {statement.kind.lower()}',
+            span=statement.name.span,
+        )
+    del plan.names[lower]
+    for known in (plan.streams, plan.tables, plan.views, plan.sinks, plan.functions, plan.relations):
+        known.pop(lower, None)  # type: ignore[attr-defined]
+    plan.relations.pop(f"{lower}.dead", None)
+    plan.materialized.discard(lower)
+    plan.outputs = [output for output in plan.outputs if output.name.lower() != lower]
+
+
+def check_runnable(plan: Plan) -> None:
+    """Raise if an application has nothing that anybody would see."""
+    if not plan.outputs and not plan.answers:
+        raise PlanError(
+            "nothing to run",
+            detail="The application defines names, but publishes no rows.",
+            hint="Add a SELECT, a CREATE SINK … AS SELECT, or a CREATE MATERIALIZED VIEW.",
+        )
+
+
+__all__ = ["Answer", "Output", "Plan", "check_runnable", "define_relation", "plan_application"]

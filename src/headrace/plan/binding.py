@@ -1,0 +1,186 @@
+"""Expressions as written go in; typed expressions over the input's columns come out."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from headrace.catalog.functions import AGGREGATES, GENERATORS, OWN, builtins
+from headrace.catalog.objects import Function
+from headrace.errors import PlanError, Span
+from headrace.plan import types
+from headrace.plan.scope import Scope, did_you_mean
+from headrace.plan.steps import Kind, Lookup, Relation, Scalar
+
+PlanSubquery = Callable[[exp.Expr], Relation]
+
+
+@dataclass(slots=True)
+class Binder:
+    """Binds the expressions of one SELECT to its inputs."""
+
+    scope: Scope
+    functions: Mapping[str, Function]
+    plan_subquery: PlanSubquery
+    lookup_name: Callable[[], str]
+    replacements: dict[exp.Expr, exp.Expr] = field(default_factory=dict)
+
+    def bind(self, tree: exp.Expr) -> Scalar:
+        """Return an expression with columns resolved, functions known and types checked."""
+        span = self.scope.span(tree)
+        lookups: list[Lookup] = []
+        bound = self.resolve(tree, lookups)
+        self.check_functions(bound)
+        annotated = types.annotate(bound)
+        types.check(annotated, self.scope.span)
+        return Scalar(bound, types.type_of(annotated), span, tuple(lookups))
+
+    def condition(self, tree: exp.Expr, what: str) -> Scalar:
+        """Bind an expression that must be true or false."""
+        scalar = self.bind(tree)
+        stand_in = exp.Cast(this=exp.Null(), to=scalar.type.copy())
+        stand_in.type = scalar.type
+        types.check_boolean(stand_in, scalar.span, what)
+        return scalar
+
+    def resolve(self, tree: exp.Expr, lookups: list[Lookup]) -> exp.Expr:
+        """Return a copy of an expression in which columns and subqueries are resolved."""
+        if tree in self.replacements:
+            replaced = self.replacements[tree].copy()
+            _keep_position(tree, replaced)
+            return replaced
+        if isinstance(tree, exp.Column) and not isinstance(tree.this, exp.Star):
+            return self._column(tree, lookups)
+        if isinstance(tree, (exp.Subquery, exp.Exists)) or (
+            isinstance(tree, exp.In) and tree.args.get("query") is not None
+        ):
+            return self._lookup(tree, lookups)
+        copy = tree.copy()
+        for key, value in tree.args.items():
+            if isinstance(value, exp.Expr):
+                copy.set(key, self.resolve(value, lookups))
+            elif isinstance(value, list):
+                copy.set(
+                    key,
+                    [self.resolve(v, lookups) if isinstance(v, exp.Expr) else v for v in value],
+                )
+        return copy
+
+    def _column(self, tree: exp.Column, lookups: list[Lookup]) -> exp.Expr:
+        try:
+            return self.scope.resolve(tree)
+        except PlanError:
+            alias = self.scope.aliases.get(tree.name.lower()) if not tree.table else None
+            if alias is None:
+                raise
+            return exp.paren(self.resolve(alias, lookups), copy=False)
+
+    def _lookup(self, tree: exp.Expr, lookups: list[Lookup]) -> exp.Expr:
+        query = tree.args.get("query") or tree.this
+        inner = query.this if isinstance(query, exp.Subquery) else query
+        relation = self.plan_subquery(inner)
+        if relation.kind is not Kind.STATIC:
+            raise PlanError(
+                "a subquery over a stream cannot stand here",
+                detail="Its answer would change while rows flow, and the rows already judged by it would not.",
+                hint="Write WHERE EXISTS (…) or a JOIN with a time bound, or look up a table.",
+                span=self.scope.span(tree),
+            )
+        name = self.lookup_name()
+        lookups.append(Lookup(name, relation))
+        columns = [exp.column(exp.to_identifier(each.name, quoted=True)) for each in relation.fields]
+        select = exp.select(*columns).from_(exp.to_identifier(name, quoted=True))
+        if isinstance(tree, exp.In):
+            return exp.In(this=self.resolve(tree.this, lookups), query=select.subquery())
+        if isinstance(tree, exp.Exists):
+            return exp.Exists(this=select)
+        scalar = select.subquery()
+        scalar.type = relation.fields[0].type
+        return scalar
+
+    def check_functions(self, bound: exp.Expr) -> None:
+        """Raise where a function is called that neither Spark nor the application has."""
+        for node in bound.find_all(exp.Func):
+            name = self._called(node)
+            if name is None or name in builtins():
+                continue
+            if name in OWN:
+                raise PlanError(
+                    f"{name.upper()}() stands only in a computed column of a stream",
+                    hint=f"Declare a column, for example: seen_at TIMESTAMP AS {name.upper()}().",
+                    span=self.scope.span(node),
+                )
+            function = self.functions.get(name)
+            if function is None:
+                raise PlanError(
+                    f'unknown function "{name}"',
+                    hint=did_you_mean(name, _likely(name, [*builtins(), *self.functions])),
+                    span=self._name_span(node),
+                )
+            given = len(node.expressions)
+            if given != len(function.parameters):
+                raise PlanError(
+                    f"function {name} takes {len(function.parameters)} arguments, not {given}",
+                    span=self.scope.span(node),
+                )
+            node.type = function.returns
+
+    def _name_span(self, node: exp.Expr) -> Span | None:
+        if "start" in node.meta:
+            return Span(self.scope.source, node.meta["start"], node.meta["end"] + 1)
+        return self.scope.span(node)
+
+    def _called(self, node: exp.Expr) -> str | None:
+        """Return the name by which the user called a function, None for operators."""
+        if isinstance(node, exp.Anonymous):
+            return str(node.name).lower()
+        if "start" not in node.meta:
+            return None
+        text = self.scope.source.text
+        name = text[node.meta["start"] : node.meta["end"] + 1]
+        follows = text[node.meta["end"] + 1 :].lstrip()[:1]
+        plain = name.strip("`")
+        return plain.lower() if follows == "(" and plain.isidentifier() else None
+
+
+def _likely(name: str, names: list[str]) -> list[str]:
+    """Return the close names only; nobody wants to read a list of six hundred functions."""
+    from difflib import get_close_matches
+
+    return get_close_matches(name, names, n=1, cutoff=0.6)
+
+
+def _keep_position(old: exp.Expr, new: exp.Expr) -> None:
+    for key in ("start", "end", "line", "col"):
+        if key in old.meta:
+            new.meta.setdefault(key, old.meta[key])
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    """Say whether a node is a call of an aggregate function."""
+    if isinstance(node, exp.Anonymous):
+        return str(node.name).lower() in AGGREGATES
+    return isinstance(node, exp.AggFunc)
+
+
+def is_generator(node: exp.Expr) -> bool:
+    """Say whether a node is a call of a function that turns one row into many."""
+    if isinstance(node, exp.Anonymous):
+        return str(node.name).lower() in GENERATORS
+    return isinstance(node, (exp.UDTF, exp.Explode, exp.Posexplode)) and not isinstance(node, exp.Lateral)
+
+
+def aggregates_in(tree: exp.Expr) -> list[exp.Expr]:
+    """Return the aggregate calls of an expression, outermost first, with their FILTER clauses.
+
+    A call under OVER is not one: it looks at a window of rows and keeps them all.
+    """
+    if isinstance(tree, (exp.Window, exp.Subquery, exp.Exists)):
+        return []
+    if isinstance(tree, (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)):
+        inner = tree.find(exp.AggFunc, exp.Anonymous)
+        if inner is not None and is_aggregate(inner):
+            return [tree]
+    if is_aggregate(tree):
+        return [tree]
+    return [found for child in tree.iter_expressions() for found in aggregates_in(child)]

@@ -1,0 +1,52 @@
+"""What a query may refer to while it is planned: relations, functions, and the text it stands in."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from itertools import count
+
+from sqlglot import exp
+
+from headrace.catalog.objects import Function
+from headrace.errors import PlanError, Source, Span
+from headrace.language.spans import span_of
+from headrace.plan.scope import did_you_mean
+from headrace.plan.steps import Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The names that are known where a query stands; names are matched without regard to case."""
+
+    source: Source
+    relations: Mapping[str, Relation]
+    functions: Mapping[str, Function]
+    lookup_name: Callable[[], str]
+
+    def relation(self, name: str, span: Span | None) -> Relation:
+        """Return the relation of a name, or raise with the nearest name as a hint."""
+        found = self.relations.get(name.lower())
+        if found is not None:
+            return found
+        if name.lower().endswith(".late") and name.lower().removesuffix(".late") in self.relations:
+            raise not_supported("reading the late rows of a stream", span)
+        shown = [each for each in self.relations if not each.endswith(".dead")]
+        raise PlanError(f'unknown table or stream "{name}"', hint=did_you_mean(name, shown), span=span)
+
+    def including(self, names: Mapping[str, Relation]) -> "Context":
+        """Return a context in which some more names are known."""
+        return replace(self, relations={**self.relations, **names})
+
+    def span(self, node: exp.Expr) -> Span | None:
+        """Return where a node stands in the user's text."""
+        return span_of(node, self.source)
+
+
+def lookup_names() -> Callable[[], str]:
+    """Return a function that gives a new name at each call."""
+    numbers = count()
+    return lambda: f"headrace_lookup_{next(numbers)}"
+
+
+def not_supported(what: str, span: Span | None, hint: str | None = None) -> PlanError:
+    """Return the error for something that parses but that no release runs yet."""
+    return PlanError(f"{what} is not supported yet", hint=hint, span=span)

@@ -1,0 +1,209 @@
+"""QUALIFY row_number(): the first rows of each window, or the first row of each key."""
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from headrace.errors import PlanError
+from headrace.plan import types
+from headrace.plan.context import not_supported
+from headrace.plan.steps import (
+    Column,
+    Deduplicate,
+    Field,
+    Filter,
+    Kind,
+    Ordering,
+    Project,
+    Relation,
+    Scalar,
+    TopRows,
+)
+
+if TYPE_CHECKING:
+    from headrace.plan.grouping import Grouped
+    from headrace.plan.selects import Block
+
+
+def ranking_filter(select: exp.Select) -> exp.Select:
+    """Rewrite ``SELECT … FROM (SELECT …, row_number() OVER … AS n …) WHERE n <= 3`` with QUALIFY inside."""
+    from_ = select.args.get("from_")
+    source = from_.this if from_ is not None else None
+    where = select.args.get("where")
+    if where is None or not isinstance(source, exp.Subquery) or not isinstance(source.this, exp.Select):
+        return select
+    inner = source.this
+    ranks = {
+        item.alias.lower(): item.this
+        for item in inner.expressions
+        if isinstance(item, exp.Alias) and _is_row_number(item.this)
+    }
+    if len(ranks) != 1 or inner.args.get("qualify") is not None:
+        return select
+    from headrace.plan.joins import conjuncts
+
+    tests = conjuncts(where.this)
+    for test in tests:
+        if _limit(test, ranks) is not None:
+            copy = select.copy()
+            nested = copy.args["from_"].this.this
+            nested.set("qualify", exp.Qualify(this=test.copy()))
+            rest = [other.copy() for other in tests if other is not test]
+            copy.set("where", exp.Where(this=exp.and_(*rest, copy=False)) if rest else None)
+            return copy
+    return select
+
+
+def _is_row_number(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Window) and isinstance(node.this, exp.RowNumber)
+
+
+def _limit(test: exp.Expr, ranks: dict[str, exp.Expr]) -> int | None:
+    """Return N where a test says ``row_number <= N`` in any of its forms."""
+    if not isinstance(test, (exp.EQ, exp.LTE, exp.LT)):
+        return None
+    column, number = test.this, test.expression
+    known = _is_row_number(column) or (isinstance(column, exp.Column) and column.name.lower() in ranks)
+    if not known or not (isinstance(number, exp.Literal) and number.is_int):
+        return None
+    value = int(number.name)
+    if isinstance(test, exp.EQ):
+        return 1 if value == 1 else None
+    return value - 1 if isinstance(test, exp.LT) else value
+
+
+def rank(
+    block: "Block",
+    relation: Relation,
+    values: list[Scalar],
+    qualify: exp.Expr,
+    grouped: "Grouped | None",
+) -> Relation:
+    """Plan a QUALIFY over a relation, and the SELECT list after it."""
+    span = block.context.span(qualify)
+    if relation.kind is Kind.STATIC:
+        return _static(block, relation, values, qualify)
+    aliases = {
+        item.alias.lower(): item.this
+        for item in block.select.expressions
+        if isinstance(item, exp.Alias) and _is_row_number(item.this)
+    }
+    limit = _limit(qualify.unnest(), aliases)
+    window = qualify.find(exp.Window) or next(iter(aliases.values()), None)
+    if limit is None or window is None or relation.kind is Kind.CHANGELOG:
+        raise not_supported(
+            "this QUALIFY over a stream",
+            span,
+            "Write row_number() OVER (PARTITION BY … ORDER BY …) <= N over rows that do not change.",
+        )
+
+    def bound(node: exp.Expr) -> Scalar:
+        scalar = block.binder.bind(node)
+        return grouped.over(scalar) if grouped is not None else scalar
+
+    partition = [bound(node) for node in window.args.get("partition_by") or ()]
+    order = [_ordering(term, bound) for term in (window.args["order"].expressions if window.args.get("order") else ())]
+    extra = tuple(
+        Column(f"_rank_{i}", scalar)
+        for i, scalar in enumerate(partition)
+        if not isinstance(scalar.tree, exp.Column)
+    )
+    if extra:
+        raise not_supported("PARTITION BY an expression", span, "Compute it in a view or subquery first.")
+    names = tuple(scalar.tree.name for scalar in partition)
+    time_key = next((name for name in names if name in relation.times), None)
+    if time_key is not None:
+        return _top(block, relation, values, names, order, limit, time_key)
+    if limit == 1 and order and isinstance(order[0].value.tree, exp.Column):
+        first = order[0]
+        if first.value.tree.name in relation.times and not first.descending:
+            step = Deduplicate(relation.step, names, first.value.tree.name, within_watermark=True)
+            kept = Relation(step, relation.fields, relation.kind, relation.times)
+            return _projected(block, kept, values, None)
+    raise not_supported(
+        "ranking rows outside a window",
+        span,
+        "Partition by window_end, or keep the first row of a key: "
+        "row_number() OVER (PARTITION BY key ORDER BY event_time) = 1.",
+    )
+
+
+def _ordering(term: exp.Expr, bound: object) -> Ordering:
+    node = term.this if isinstance(term, exp.Ordered) else term
+    descending = bool(isinstance(term, exp.Ordered) and term.args.get("desc"))
+    nulls = term.args.get("nulls_first") if isinstance(term, exp.Ordered) else None
+    scalar = bound(node)  # type: ignore[operator]
+    return Ordering(scalar, descending, bool(nulls) if nulls is not None else not descending)
+
+
+def _top(
+    block: "Block",
+    relation: Relation,
+    values: list[Scalar],
+    names: tuple[str, ...],
+    order: list[Ordering],
+    limit: int,
+    time_key: str,
+) -> Relation:
+    if not order:
+        raise PlanError("row_number() needs an ORDER BY", span=block.context.span(block.select))
+    step = TopRows(relation.step, names, tuple(order), limit, "_rank", time_key)
+    fields = (*relation.fields, Field("_rank", types.BIGINT))
+    top = Relation(step, fields, relation.kind, relation.times)
+    return _projected(block, top, values, "_rank")
+
+
+def _projected(
+    block: "Block", relation: Relation, values: list[Scalar], rank_name: str | None
+) -> Relation:
+    from headrace.plan.selects import project
+
+    replaced = []
+    for value in values:
+        if _is_row_number(value.tree):
+            tree: exp.Expr
+            if rank_name is None:
+                tree = exp.Literal.number(1)
+            else:
+                tree = exp.column(exp.to_identifier(rank_name, quoted=True))
+            tree.type = types.BIGINT
+            replaced.append(Scalar(tree, types.BIGINT, value.span))
+        else:
+            replaced.append(value)
+    return project(relation, block.names, replaced)
+
+
+def _static(block: "Block", relation: Relation, values: list[Scalar], qualify: exp.Expr) -> Relation:
+    from headrace.plan.selects import project
+
+    test = block.binder.bind(_without_aliases(qualify, block))
+    columns = tuple(Column(f.name, Scalar(_column(f), f.type)) for f in relation.fields)
+    window = test.tree.find(exp.Window)
+    if window is None:
+        return project(
+            Relation(Filter(relation.step, test), relation.fields, relation.kind), block.names, values
+        )
+    ranked = Column("_rank", Scalar(window.copy(), types.BIGINT, test.span))
+    fields = (*relation.fields, Field("_rank", types.BIGINT))
+    step = Project(relation.step, (*columns, ranked))
+    replaced = test.tree.copy()
+    for node in list(replaced.find_all(exp.Window)):
+        node.replace(exp.column(exp.to_identifier("_rank", quoted=True)))
+    kept = Filter(step, Scalar(replaced, types.BOOLEAN, test.span))
+    return _projected(block, Relation(kept, fields, relation.kind), values, "_rank")
+
+
+def _without_aliases(qualify: exp.Expr, block: "Block") -> exp.Expr:
+    copy = qualify.copy()
+    for item in block.select.expressions:
+        if isinstance(item, exp.Alias) and _is_row_number(item.this):
+            for column in list(copy.find_all(exp.Column)):
+                if column.name.lower() == item.alias.lower():
+                    column.replace(item.this.copy())
+    return copy
+
+
+def _column(field: Field) -> exp.Expr:
+    tree = exp.column(exp.to_identifier(field.name, quoted=True))
+    tree.type = field.type
+    return tree

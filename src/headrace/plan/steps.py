@@ -1,0 +1,324 @@
+"""The steps of a plan, as frozen values: running and explaining walk the same list.
+
+Inside a step, expressions name columns of its input without qualifiers. Where several inputs
+meet, their columns are renamed to ``alias.column`` first, so every name is unique.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from sqlglot import exp
+
+from headrace.catalog.objects import Stream, Table
+from headrace.errors import Span
+from headrace.plan.windows import Window
+
+
+class Kind(Enum):
+    """How the rows of a relation come and go."""
+
+    APPEND = "append"
+    CHANGELOG = "changelog"
+    STATIC = "static"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column of a relation; its type may be unknown until Spark has analysed it."""
+
+    name: str
+    type: exp.DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """What a step gives: its columns, how rows come and go, and which columns carry event time."""
+
+    step: "Step"
+    fields: tuple[Field, ...]
+    kind: Kind
+    times: frozenset[str] = frozenset()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
+        return tuple(field.name for field in self.fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """A query over tables that stands inside an expression; the expression names it as a view."""
+
+    view: str
+    relation: Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """An expression over the columns of one step's input, with its place in the user's text."""
+
+    tree: exp.Expr
+    type: exp.DataType
+    span: Span | None = None
+    lookups: tuple[Lookup, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One named expression of a projection, a grouping or an aggregation."""
+
+    name: str
+    value: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Read a stream: parsed rows, those that do not parse kept apart, watermark set."""
+
+    stream: Stream
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDead:
+    """Read what of a stream does not parse, with the reason."""
+
+    stream: Stream
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTable:
+    """Read a table as it stands."""
+
+    table: Table
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRelation:
+    """Read a relation that a program defined from a DataFrame."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Literals:
+    """Rows written in the query itself (VALUES, or a SELECT without FROM)."""
+
+    sql: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    """Give the columns of the input new names, in order."""
+
+    input: "Step"
+    names: tuple[str, ...]
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """Compute columns."""
+
+    input: "Step"
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Keep the rows for which a condition is true."""
+
+    input: "Step"
+    condition: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Unnest:
+    """Turn each row into one per element of a generator's result."""
+
+    input: "Step"
+    generator: Scalar
+    names: tuple[str, ...]
+    outer: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AssignWindows:
+    """Add window_start, window_end and window_time to each row, once per window it belongs to."""
+
+    input: "Step"
+    window: Window
+    time: str
+
+
+class Method(Enum):
+    """How a grouped query is computed."""
+
+    KEYS = "by key"
+    WINDOWS = "by window"
+    PANES = "by panes, combined into windows"
+    SESSIONS = "by session"
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """Group rows and compute aggregates; ``time_key`` is the grouping column that the watermark closes."""
+
+    input: "Step"
+    keys: tuple[Column, ...]
+    aggregates: tuple[Column, ...]
+    method: Method
+    window: Window | None
+    time: str | None
+    time_key: str | None
+    updating: bool
+    note: str | None = None
+
+
+class JoinKind(Enum):
+    """Which rows a join keeps."""
+
+    INNER = "inner"
+    LEFT = "left"
+    RIGHT = "right"
+    FULL = "full"
+    SEMI = "semi"
+    ANTI = "anti"
+    CROSS = "cross"
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Join two inputs; ``until`` says, per side, how long its rows are kept (None: for ever)."""
+
+    left: "Step"
+    right: "Step"
+    kind: JoinKind
+    condition: Scalar | None
+    streaming: bool
+    left_time: str | None = None
+    right_time: str | None = None
+    until: tuple[str | None, str | None] = (None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Deduplicate:
+    """Keep the first row of each key; ``time`` is the event time that lets keys be forgotten."""
+
+    input: "Step"
+    keys: tuple[str, ...]
+    time: str | None
+    within_watermark: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TopRows:
+    """Keep the first rows of each closed window by an order."""
+
+    input: "Step"
+    partition: tuple[str, ...]
+    order: tuple["Ordering", ...]
+    limit: int
+    rank_name: str
+    time_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """Put the rows of all inputs into one relation, column by column."""
+
+    inputs: tuple["Step", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """One term of an ORDER BY."""
+
+    value: Scalar
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """Order rows and keep a part of them; only where the rows are complete."""
+
+    input: "Step"
+    order: tuple[Ordering, ...]
+    limit: int | None
+    offset: int | None
+
+
+Step = (
+    Scan
+    | ReadDead
+    | ReadTable
+    | ReadRelation
+    | Literals
+    | Rename
+    | Project
+    | Filter
+    | Unnest
+    | AssignWindows
+    | Aggregate
+    | Join
+    | Deduplicate
+    | TopRows
+    | Union
+    | Sort
+)
+
+
+def inputs(step: Step) -> tuple[Step, ...]:
+    """Return the steps that a step reads from, left to right."""
+    match step:
+        case Join(left=left, right=right):
+            return (left, right)
+        case Union(inputs=several):
+            return several
+        case Scan() | ReadDead() | ReadTable() | ReadRelation() | Literals():
+            return ()
+        case _:
+            return (step.input,)
+
+
+def walk(step: Step) -> Iterator[Step]:
+    """Yield a step and everything below it, sources last."""
+    yield step
+    for each in inputs(step):
+        yield from walk(each)
+
+
+def scalars(step: Step) -> Iterator[Scalar]:
+    """Yield the expressions that a step itself evaluates."""
+    match step:
+        case Project(columns=columns):
+            yield from (column.value for column in columns)
+        case Filter(condition=condition):
+            yield condition
+        case Unnest(generator=generator):
+            yield generator
+        case Aggregate(keys=keys, aggregates=aggregates):
+            yield from (column.value for column in (*keys, *aggregates))
+        case Join(condition=Scalar() as condition):
+            yield condition
+        case TopRows(order=order) | Sort(order=order):
+            yield from (term.value for term in order)
+
+
+def is_stateful(step: Step) -> bool:
+    """Say whether a step remembers rows between batches."""
+    match step:
+        case Aggregate() | Deduplicate() | TopRows():
+            return True
+        case Join(streaming=streaming):
+            return streaming
+        case _:
+            return False
+
+
+def as_plain(value: Any) -> Any:
+    """Return a duration or other value of a step in a form that JSON can carry."""
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
