@@ -19,7 +19,12 @@ _REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
 def stream_of(statement: CreateStream) -> Stream:
     """Return the stream that a statement creates."""
-    common, options = source_options(statement.options, statement.name.text, statement.name.span)
+    common, options = source_options(
+        statement.options,
+        f'stream "{statement.name.text}"',
+        statement.name.span,
+        columns=[column.name for column in statement.columns],
+    )
     stream = Stream(
         statement.name.text,
         statement.columns,
@@ -61,7 +66,7 @@ def stream_of(statement: CreateStream) -> Stream:
 
 def table_of(statement: CreateTable) -> Table:
     """Return the table that a statement creates."""
-    common, options = table_options(statement.options, statement.name.text, statement.name.span)
+    common, options = table_options(statement.options, f'table "{statement.name.text}"', statement.name.span)
     for column in statement.columns:
         if column.computed is not None:
             raise PlanError("computed columns of a table are not supported yet", span=column.span)
@@ -78,7 +83,7 @@ def table_of(statement: CreateTable) -> Table:
 
 def sink_of(statement: CreateSink) -> Sink:
     """Return the sink that a statement creates."""
-    common, options = sink_options(statement.options, statement.name.text, statement.name.span)
+    common, options = sink_options(statement.options, f'sink "{statement.name.text}"', statement.name.span)
     return Sink(
         statement.name.text, statement.columns, common.connector, common, options, statement.name.span
     )

@@ -5,11 +5,11 @@ from typing import Any
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from headrace.errors import HeadraceError, Source, Span
 from headrace.language.dialect import Headrace
-from headrace.language.mistakes import CLAUSES, SyntaxProblem, did_you_mean, found, plain_message
+from headrace.language.mistakes import CLAUSES, TYPES, SyntaxProblem, did_you_mean, found, plain_message
 from headrace.language.query_parser import HeadraceParser
 from headrace.language.statements import Name
 from headrace.language.tokens import token_span
@@ -19,8 +19,9 @@ __all__ = ["Cursor"]
 _NOT_WORDS = {TokenType.STRING, TokenType.NUMBER, TokenType.IDENTIFIER, TokenType.RAW_STRING}
 _BEYOND_SQLGLOT = (AttributeError, TypeError, ValueError, LookupError, AssertionError)
 
-DEEPEST = 40
+DEEPEST = 30
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
+_SIGNS = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
 _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
 
 
@@ -164,7 +165,7 @@ class Cursor:
         try:
             tree = read(parser)
         except SyntaxProblem as problem:
-            raise self._explained(problem, parser) from problem
+            raise self._explained(problem) from problem
         except RecursionError as error:
             raise self._too_deep(self.peek()) from error
         except (SqlglotError, *_BEYOND_SQLGLOT) as error:
@@ -185,17 +186,12 @@ class Cursor:
         at = self.peek()
         problem = self.furthest
         if problem is not None and (problem.token is None or at is None or problem.token.start > at.start):
-            return self._explained(problem, None)
-        return self._explained(SyntaxProblem("Invalid expression", at, self.tokens[self.index - 1]), None)
+            return self._explained(problem)
+        return self._explained(SyntaxProblem("Invalid expression", at, self.tokens[self.index - 1]))
 
-    def _explained(self, problem: SyntaxProblem, parser: HeadraceParser | None) -> HeadraceError:
-        hint = None
-        for token in (problem.token, problem.previous):
-            if token is not None and token.token_type == TokenType.VAR:
-                hint = hint or did_you_mean(token.text, CLAUSES)
-        return self.error(
-            plain_message(problem.message, problem.token), span=self.span(problem.token), hint=hint
-        )
+    def _explained(self, problem: SyntaxProblem) -> HeadraceError:
+        message = plain_message(problem.message, problem.token)
+        return self.error(message, span=self.span(problem.token), hint=_hint(message, problem))
 
     def _too_deep(self, token: Token | None) -> HeadraceError:
         return self.error(
@@ -205,13 +201,26 @@ class Cursor:
         )
 
 
+def _hint(message: str, problem: SyntaxProblem) -> str | None:
+    if message.startswith("expected a type") and problem.token is not None:
+        return did_you_mean(problem.token.text, TYPES)
+    for token in (problem.token, problem.previous):
+        if token is not None and token.token_type == TokenType.VAR:
+            if token.text.upper() in {"GROUP", "ORDER", "PARTITION", "SORT", "CLUSTER", "DISTRIBUTE"}:
+                return f"Did you mean {token.text.upper()} BY?"
+            if hint := did_you_mean(token.text, CLAUSES):
+                return hint
+    return None
+
+
 def check_depth(cursor: Cursor) -> None:
     """Raise an error if brackets or CASEs are nested so deeply that reading them could fail."""
-    depth = 0
+    depth = signs = 0
     for token in cursor.tokens[cursor.index : cursor.stop]:
         kind = token.token_type
         depth += (kind in _OPENING) - (kind in _CLOSING)
-        if depth > DEEPEST:
+        signs = signs + 1 if kind in _SIGNS else 0
+        if depth + signs > DEEPEST:
             raise cursor._too_deep(token)
 
 

@@ -6,16 +6,45 @@ from datetime import timedelta
 from typing import cast
 
 from sqlglot import exp
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from headrace.errors import HeadraceError, Span
 from headrace.language.cursor import Cursor, is_name
 from headrace.language.intervals import interval
-from headrace.language.mistakes import did_you_mean, found
+from headrace.language.mistakes import TYPES, did_you_mean, found
+from headrace.language.spans import span_of
 from headrace.language.statements import ColumnDefinition, Option, OptionValue, Watermark
 
 __all__ = ["Body", "data_type", "names", "option_name", "option_value", "options", "parameters", "table_body"]
 
+_SHORT_TYPES = frozenset({"BYTE", "SHORT", "LONG"})
+_DATA_TYPES = frozenset(
+    {
+        exp.DType.BOOLEAN,
+        exp.DType.TINYINT,
+        exp.DType.SMALLINT,
+        exp.DType.INT,
+        exp.DType.BIGINT,
+        exp.DType.FLOAT,
+        exp.DType.DOUBLE,
+        exp.DType.DECIMAL,
+        exp.DType.TEXT,
+        exp.DType.VARCHAR,
+        exp.DType.CHAR,
+        exp.DType.BINARY,
+        exp.DType.DATE,
+        exp.DType.TIME,
+        exp.DType.TIMESTAMP,
+        exp.DType.TIMESTAMPTZ,
+        exp.DType.TIMESTAMPLTZ,
+        exp.DType.TIMESTAMPNTZ,
+        exp.DType.INTERVAL,
+        exp.DType.ARRAY,
+        exp.DType.MAP,
+        exp.DType.STRUCT,
+        exp.DType.VARIANT,
+    }
+)
 _WATERMARK_HINT = "Write WATERMARK FOR column AS column - INTERVAL 5 SECONDS."
 
 
@@ -75,7 +104,8 @@ def _column(cursor: Cursor, body: Body) -> ColumnDefinition:
         kind = data_type(cursor)
     nullable, computed, comment = True, None, None
     while True:
-        if cursor.accept("NOT", "NULL"):
+        if cursor.accept("NOT"):
+            cursor.expect("NULL")
             nullable = False
         elif cursor.accept("COMMENT"):
             comment, _ = cursor.string("the comment")
@@ -100,12 +130,27 @@ def _column(cursor: Cursor, body: Body) -> ColumnDefinition:
 def data_type(cursor: Cursor) -> exp.DataType:
     """Read a type."""
     token = cursor.peek()
+    kinds = f"Types are {', '.join(TYPES)}."
     if token is None or token.token_type in {TokenType.COMMA, TokenType.R_PAREN, TokenType.STRING}:
-        raise cursor.error(f"expected a type but found {found(token)}", hint="Types are Spark's: BIGINT, STRING.")
-    kind = cursor.tree(lambda parser: parser._parse_types(schema=True, allow_identifiers=False), "a type")
+        raise cursor.error(f"expected a type but found {found(token)}", hint=kinds)
+    unknown = cursor.error(f"unknown type {token.text}", hint=did_you_mean(token.text, TYPES, kinds))
+    if token.token_type in {TokenType.VAR, TokenType.IDENTIFIER} and token.text.upper() not in _SHORT_TYPES:
+        raise unknown
+    kind = cursor.tree(
+        lambda parser: parser._parse_types(schema=True, allow_identifiers=False, with_collation=True),
+        "a type",
+    )
     if not isinstance(kind, exp.DataType):
-        raise cursor.error(f"unknown type {token.text}", span=cursor.span(token))
+        raise unknown
+    for inner in kind.find_all(exp.DataType):
+        if not isinstance(inner, exp.IntervalSpan) and _is_foreign(inner):
+            unknown.span = span_of(inner, cursor.source)
+            raise unknown
     return kind
+
+
+def _is_foreign(kind: exp.DataType) -> bool:
+    return kind.this not in _DATA_TYPES and not isinstance(kind.this, exp.Interval)
 
 
 def _watermark(cursor: Cursor) -> Watermark:
@@ -243,8 +288,9 @@ def option_value(cursor: Cursor, name: str, *, words: bool = False) -> tuple[Opt
     if token is not None and token.token_type in {TokenType.DASH, TokenType.PLUS}:
         sign = -1 if token.token_type == TokenType.DASH else 1
         cursor.take()
-        if not cursor.at_type(TokenType.NUMBER):
+        if not cursor.at_type(TokenType.NUMBER) and not cursor.at_type(TokenType.DOT):
             raise cursor.error(f"expected a number but found {found(cursor.peek())}")
+    fraction = cursor.accept_type(TokenType.DOT) and cursor.at_type(TokenType.NUMBER)
     value_token = cursor.peek()
     if token is None or value_token is None:
         raise cursor.error(f"expected a value for {name}")
@@ -253,7 +299,7 @@ def option_value(cursor: Cursor, name: str, *, words: bool = False) -> tuple[Opt
         case TokenType.STRING | TokenType.RAW_STRING:
             value = value_token.text
         case TokenType.NUMBER:
-            value = _number(cursor, value_token, sign)
+            value = _number(cursor, value_token, sign, "0." if fraction else "")
         case TokenType.TRUE | TokenType.FALSE:
             value = value_token.token_type == TokenType.TRUE
         case _ if words and is_name(value_token):
@@ -268,11 +314,12 @@ def option_value(cursor: Cursor, name: str, *, words: bool = False) -> tuple[Opt
     return value, cursor.since(token)
 
 
-def _number(cursor: Cursor, token: Token, sign: int) -> int | float:
+def _number(cursor: Cursor, token: Token, sign: int, before: str) -> int | float:
+    text = before + token.text
     try:
-        if token.text.isdecimal() and len(token.text) < 1000:
-            return sign * int(token.text)
-        value = sign * float(token.text)
+        if text.isdecimal() and len(text) < 1000:
+            return sign * int(text)
+        value = sign * float(text)
     except ValueError:
         raise cursor.error(f"{token.text} is no number", span=cursor.span(token)) from None
     if not math.isfinite(value):

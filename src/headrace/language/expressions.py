@@ -1,6 +1,6 @@
 """The nodes that Headrace adds to sqlglot's trees: window tables and row patterns."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlglot import exp
 
@@ -16,7 +16,7 @@ class WindowTable(exp.Expression):
     SESSION gap; CUMULATE step, size; COUNT_TUMBLE rows; COUNT_SLIDE [slide,] rows; PUNCTUATE condition.
     """
 
-    arg_types = {  # noqa: RUF012 - sqlglot reads it from the class
+    arg_types: ClassVar[dict[str, bool]] = {
         "this": True,
         "kind": True,
         "time": False,
@@ -63,7 +63,7 @@ class WindowTable(exp.Expression):
 class MatchMeasure(exp.Expression):
     """One ``[FINAL | RUNNING] expression AS name`` of MEASURES."""
 
-    arg_types = {"this": True, "alias": True, "semantics": False}  # noqa: RUF012
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "alias": True, "semantics": False}
 
     @property
     def semantics(self) -> str | None:
@@ -75,13 +75,13 @@ class MatchMeasure(exp.Expression):
 class MatchSubset(exp.Expression):
     """One ``name = (variable, ...)`` of SUBSET: a union of pattern variables."""
 
-    arg_types = {"this": True, "expressions": True}  # noqa: RUF012
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expressions": True}
 
 
 class MatchDefinition(exp.Expression):
     """One ``variable AS condition`` of DEFINE; ``alias`` is the variable, ``this`` the condition."""
 
-    arg_types = {"this": True, "alias": True}  # noqa: RUF012
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "alias": True}
 
 
 class MatchRecognize(exp.Expression):
@@ -92,7 +92,7 @@ class MatchRecognize(exp.Expression):
     Both are None where the user left them out.
     """
 
-    arg_types = {  # noqa: RUF012
+    arg_types: ClassVar[dict[str, bool]] = {
         "this": True,
         "partition_by": False,
         "order": False,

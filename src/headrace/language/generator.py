@@ -17,7 +17,14 @@ from headrace.language.patterns import format_pattern
 __all__ = ["HeadraceGenerator"]
 
 # Spark's generator mends what Spark lacks; Spark 4.3 lacks none of these, and mending changes the tree.
-_MENDED = {exp.Select, exp.WithinGroup, exp.From, exp.Pivot}
+_MENDED = {
+    exp.BitwiseLeftShift,
+    exp.BitwiseRightShift,
+    exp.From,
+    exp.Pivot,
+    exp.Select,
+    exp.WithinGroup,
+}
 
 
 class HeadraceGenerator(SparkGenerator):
@@ -31,6 +38,10 @@ class HeadraceGenerator(SparkGenerator):
         MatchMeasure: lambda self, node: self.matchmeasure_sql(node),
         MatchSubset: lambda self, node: self.matchsubset_sql(node),
         MatchDefinition: lambda self, node: self.matchdefinition_sql(node),
+    }
+
+    TYPE_MAPPING: ClassVar[dict[exp.DType, str]] = {
+        kind: name for kind, name in SparkGenerator.TYPE_MAPPING.items() if kind != exp.DType.TIME
     }
 
     def windowtable_sql(self, expression: WindowTable) -> str:

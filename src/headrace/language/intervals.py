@@ -7,6 +7,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from headrace.errors import HeadraceError, Span
+from headrace.language.mistakes import did_you_mean
 
 __all__ = ["format_duration", "format_interval", "interval"]
 
@@ -23,10 +24,6 @@ _SHORT = {"US": "MICROSECOND", "MS": "MILLISECOND", "S": "SECOND", "M": "MINUTE"
 _CALENDAR = ("MONTH", "QUARTER", "YEAR")
 _WRITTEN = ("DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
 _AMOUNT = re.compile(r"\s*([+-]?\s*\d+(?:\.\d*)?|[+-]?\s*\.\d+)\s*([A-Za-z]+)\s*")
-_CLOCK = re.compile(
-    r"\s*(?P<sign>[+-]?)(?:(?P<day>\d+)(?:\s+|$))?(?:(?P<first>\d+)(?::(?P<second>\d+))?(?::(?P<third>\d+))?)?"
-    r"(?P<fraction>\.\d+)?\s*\Z"
-)
 _HINT = "Write an interval such as INTERVAL 5 SECONDS or INTERVAL '1 minute'."
 
 
@@ -53,8 +50,8 @@ def format_interval(duration: timedelta) -> str:
     for unit in _WRITTEN:
         count, left = divmod(left, _UNITS[unit])
         if count:
-            parts.append(f"{sign}{count} {unit}{'' if count == 1 else 'S'}")
-    return "INTERVAL " + (" ".join(parts) or "0 SECONDS")
+            parts.append(f"{count} {unit}{'' if count == 1 else 'S'}")
+    return f"{sign}INTERVAL {' '.join(parts) or '0 SECONDS'}"
 
 
 def format_duration(duration: timedelta) -> str:
@@ -63,7 +60,7 @@ def format_duration(duration: timedelta) -> str:
     >>> format_duration(timedelta(hours=1, milliseconds=250))
     '1 hour 250 milliseconds'
     """
-    return format_interval(duration).removeprefix("INTERVAL ").lower()
+    return format_interval(duration).replace("INTERVAL ", "").lower()
 
 
 def _microseconds(expression: exp.Expr, span: Span) -> Fraction:
@@ -120,7 +117,8 @@ def _amount(text: str, unit: str, span: Span) -> Fraction:
             span=span,
         )
     if singular not in _UNITS:
-        raise HeadraceError(f"unknown unit {unit}", hint=f"Units are {', '.join(_UNITS)}.", span=span)
+        units = f"Units are {', '.join(_UNITS)}."
+        raise HeadraceError(f"unknown unit {unit}", hint=did_you_mean(name, _UNITS, units), span=span)
     try:
         return Fraction(re.sub(r"\s+", "", text)) * _UNITS[singular]
     except ValueError:
@@ -131,8 +129,10 @@ def _clock(text: str, unit: exp.IntervalSpan, span: Span) -> Fraction:
     """Read a string such as ``1 02:03:04`` with its ``DAY TO SECOND``."""
     first, last = unit.this.name.upper(), unit.expression.name.upper()
     names = ["DAY", "HOUR", "MINUTE", "SECOND"]
+    if first in _CALENDAR:
+        return _amount("0", first, span)
     if first not in names or last not in names or names.index(first) >= names.index(last):
-        return _amount("0", first if first not in names else last, span) if first in _CALENDAR else _bad(text, span)
+        return _bad(text, span)
     wanted = names[names.index(first) : names.index(last) + 1]
     pattern = r"\s*([+-]?)" + "".join(
         r"(\d+)" + ("" if name == last else r"\s+" if name == "DAY" else ":") for name in wanted

@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterable
 
 from sqlglot.errors import ParseError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
-__all__ = ["CLAUSES", "SyntaxProblem", "close", "did_you_mean", "found", "plain_message"]
+__all__ = ["CLAUSES", "TYPES", "SyntaxProblem", "close", "did_you_mean", "found", "plain_message"]
 
 CLAUSES = (
     "SELECT", "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "JOIN", "UNION", "DISTINCT",
@@ -16,10 +16,11 @@ CLAUSES = (
     "INTERSECT", "EXCEPT", "TUMBLE", "HOP", "SLIDE", "SESSION", "CUMULATE",
 )  # fmt: skip
 
-_CONSTRUCTS = {
-    TokenType.STRING: "the string",
-    TokenType.NUMBER: "the number",
-}
+TYPES = (
+    "BOOLEAN", "TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "STRING",
+    "VARCHAR", "CHAR", "BINARY", "DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "INTERVAL", "ARRAY", "MAP", "STRUCT",
+    "VARIANT",
+)  # fmt: skip
 
 
 class SyntaxProblem(ParseError):
@@ -58,9 +59,9 @@ def found(token: Token | None) -> str:
     if token is None:
         return "the end of the statement"
     text = token.text if len(token.text) <= 40 else token.text[:37] + "..."
-    text = text.replace("\n", " ")
-    kind = _CONSTRUCTS.get(token.token_type)
-    return f"{kind} {text!r}" if kind and token.token_type is TokenType.STRING else f'"{text}"'
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else f"U+{ord(c):04X}" for c in text)
+    return f"the string '{text}'" if token.token_type is TokenType.STRING else f'"{text}"'
 
 
 def plain_message(description: str, token: Token | None) -> str:
@@ -75,9 +76,14 @@ def plain_message(description: str, token: Token | None) -> str:
         return f'expected "{match[1]}" but found {thing}'
     if description.startswith("Expected table name"):
         return f"expected a table name but found {thing}"
+    if description in {"Expected type", "Expected TYPE after CAST"}:
+        return f"expected a type but found {thing}"
+    if match := re.match(r"Expected (AS|END|THEN|FROM|IN)\b", description):
+        return f"expected {match[1]} but found {thing}"
     if description.startswith(("Required keyword", "Required argument", "Expected ")):
-        wanted = "a type" if description == "Expected type" else "an expression"
-        return f"expected {wanted} but found {thing}"
+        return f"expected an expression but found {thing}"
+    if description.endswith("does not support CTE"):
+        return "expected a query after WITH"
     if match := re.match(r"The number of provided arguments \((\d+)\).*\((\d+)\)", description):
         return f"too many arguments: {match[1]} given, at most {match[2]} allowed"
     if match := re.match(r"Found multiple '(.+)' clauses", description):

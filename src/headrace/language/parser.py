@@ -7,10 +7,9 @@ them by sqlglot. A mistake is a `HeadraceError` at the token where it shows.
 from collections.abc import Callable
 from typing import cast
 
-from sqlglot import exp
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
-from headrace.errors import HeadraceError, Source, Span
+from headrace.errors import Source, Span
 from headrace.language import definitions
 from headrace.language.cursor import Cursor
 from headrace.language.mistakes import did_you_mean, found
@@ -25,6 +24,7 @@ from headrace.language.statements import (
     Drop,
     Explain,
     InsertInto,
+    Option,
     Query,
     SelectRows,
     SetOption,
@@ -37,7 +37,19 @@ __all__ = ["parse"]
 
 KINDS = ("STREAM", "TABLE", "VIEW", "MATERIALIZED VIEW", "SINK", "FUNCTION")
 SHOWN = (*(f"{kind}S" for kind in KINDS), "OPTIONS")
-STARTS = ("CREATE", "INSERT", "SET", "EXPLAIN", "SHOW", "DESCRIBE", "DROP", "SELECT", "WITH", "FROM", "VALUES")
+STARTS = (
+    "CREATE",
+    "INSERT",
+    "SET",
+    "EXPLAIN",
+    "SHOW",
+    "DESCRIBE",
+    "DROP",
+    "SELECT",
+    "WITH",
+    "FROM",
+    "VALUES",
+)
 
 
 def parse(source: Source) -> tuple[Statement, ...]:
@@ -132,7 +144,8 @@ def _stream_or_table(
     body = definitions.table_body(cursor) if cursor.at_type(TokenType.L_PAREN) else definitions.Body()
     if cursor.at("AS"):
         raise cursor.error(
-            "a stream or table has no query", hint="Write CREATE VIEW or CREATE MATERIALIZED VIEW for a query."
+            "a stream or table has no query",
+            hint="Write CREATE VIEW or CREATE MATERIALIZED VIEW for a query.",
         )
     options = definitions.options(cursor)
     cursor.expect_end("WITH")
@@ -193,7 +206,7 @@ def _create_sink(cursor: Cursor, first: Token) -> Statement:
     )
 
 
-def _query_and_options(cursor: Cursor) -> tuple[Query, tuple[definitions.Option, ...]]:
+def _query_and_options(cursor: Cursor) -> tuple[Query, tuple[Option, ...]]:
     """Read a query and the WITH (...) that may stand after it."""
     depth = 0
     stop = cursor.stop
@@ -208,9 +221,7 @@ def _query_and_options(cursor: Cursor) -> tuple[Query, tuple[definitions.Option,
     return read, definitions.options(cursor)
 
 
-def _one_of(
-    cursor: Cursor, before: tuple[definitions.Option, ...], after: tuple[definitions.Option, ...]
-) -> tuple[definitions.Option, ...]:
+def _one_of(cursor: Cursor, before: tuple[Option, ...], after: tuple[Option, ...]) -> tuple[Option, ...]:
     if before and after:
         raise cursor.error("a second WITH", span=after[0].span, hint="Write all options in one WITH (...).")
     return before or after
@@ -226,7 +237,9 @@ def _create_function(cursor: Cursor, first: Token) -> Statement:
     language = cursor.name("the function's language")
     if language.text.upper() != "PYTHON":
         raise cursor.error(
-            f"functions cannot be written in {language.text}", span=language.span, hint="Write LANGUAGE PYTHON."
+            f"functions cannot be written in {language.text}",
+            span=language.span,
+            hint="Write LANGUAGE PYTHON.",
         )
     cursor.expect("AS", hint="Write AS 'module:function'.")
     body, body_span = cursor.string("the function's place")
@@ -284,7 +297,9 @@ def _set(cursor: Cursor) -> Statement:
 def _explain(cursor: Cursor) -> Statement:
     first = cursor.take()
     if cursor.peek() is None:
-        raise cursor.error("EXPLAIN what?", hint="Write EXPLAIN SELECT ..., or EXPLAIN and another statement.")
+        raise cursor.error(
+            "EXPLAIN what?", hint="Write EXPLAIN SELECT ..., or EXPLAIN and another statement."
+        )
     if cursor.at("EXPLAIN"):
         raise cursor.error("EXPLAIN stands twice")
     statement = _statement(cursor)

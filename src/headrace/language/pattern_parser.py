@@ -34,8 +34,8 @@ _SIMPLE: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?
 def parse_pattern(source: Source, start: int, end: int) -> Pattern:
     """Return the pattern that stands in ``source.text[start:end]``.
 
-    >>> parse_pattern(Source("p", "a b+?"), 0, 5)
-    Sequence(items=(Variable(name='a'), Quantified(item=Variable(name='b'), minimum=1, maximum=None, greedy=False)))
+    >>> parse_pattern(Source("p", "b{2,}?"), 0, 6)
+    Quantified(item=Variable(name='b'), minimum=2, maximum=None, greedy=False)
     """
     parser = _PatternParser(source, start, end)
     pattern = parser.alternation()

@@ -3,7 +3,7 @@
 from typing import cast
 
 from sqlglot import exp
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from headrace.errors import HeadraceError
 from headrace.language.cursor import Cursor
@@ -34,8 +34,19 @@ def query(cursor: Cursor) -> Query:
     if cursor.index < cursor.stop:
         raise cursor.unread()
     _check(cursor, tree, first)
+    _hoist_joins(tree)
     cursor.index = cursor.stop = stop
     return Query(cast("exp.Expression", tree), emit, cursor.since(first))
+
+
+def _hoist_joins(tree: exp.Expr) -> None:
+    """Give the joins of FROM-first queries to their SELECT, where all other queries have them."""
+    for select in tree.find_all(exp.Select):
+        source = select.args.get("from_")
+        joins = source.this.args.get("joins") if source is not None else None
+        if joins:
+            source.this.set("joins", None)
+            select.set("joins", [*joins, *(select.args.get("joins") or ())])
 
 
 def _emit(cursor: Cursor) -> tuple[Emit | None, int]:
@@ -66,7 +77,7 @@ def _check(cursor: Cursor, tree: exp.Expr, first: Token) -> None:
     if marker is not None:
         raise HeadraceError(
             "a query has no parameters",
-            span=span_of(marker, cursor.source) if "start" in marker.meta else cursor.since(first),
+            span=span_of(marker, cursor.source),
             hint="Write ${NAME} in an application file, and pass --var NAME=VALUE.",
         )
     refused = tree.find(*_REFUSED)

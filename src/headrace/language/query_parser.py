@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 from sqlglot import exp
 from sqlglot.errors import ParseError
 from sqlglot.parsers.spark import SparkParser
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from headrace.errors import HeadraceError, Source, Span
 from headrace.language.expressions import MatchRecognize, WindowTable
@@ -46,6 +46,12 @@ class HeadraceParser(SparkParser):
         kind: parse
         for kind, parse in SparkParser.QUERY_MODIFIER_PARSERS.items()
         if kind != TokenType.MATCH_RECOGNIZE
+    }
+    # Spark has lambdas where other databases have JSON operators.
+    COLUMN_OPERATORS: ClassVar[dict[TokenType, Any]] = {
+        kind: parse
+        for kind, parse in SparkParser.COLUMN_OPERATORS.items()
+        if kind in {TokenType.DOT, TokenType.DCOLON}
     }
     STRING_PARSERS: ClassVar[dict[TokenType, Any]] = {
         **SparkParser.STRING_PARSERS,
@@ -147,8 +153,16 @@ class HeadraceParser(SparkParser):
 
     def raise_error(self, message: str, token: Token = NO_TOKEN) -> None:
         """Raise what sqlglot found wrong, with its token."""
-        at = token or self._curr
+        at = self._curr if message.startswith("Expected ") else token or self._curr
         raise SyntaxProblem(message, at or None, self._prev or None)
+
+    def _warn_unsupported(self) -> None:
+        self.raise_error("Invalid expression / Unexpected token")
+
+    def _parse_placeholder(self) -> exp.Expr | None:
+        first = self._curr
+        placeholder = super()._parse_placeholder()
+        return None if placeholder is None else place(placeholder, first, self._prev)
 
     def _try_parse(self, parse_method: Callable[[], T], retreat: bool = False) -> T | None:
         index = self._index
@@ -195,7 +209,7 @@ class HeadraceParser(SparkParser):
             forget_places(hint)
         return hint
 
-    def _parse_table(
+    def _parse_table(  # noqa: PLR0917 - sqlglot's signature
         self,
         schema: bool = False,
         joins: bool = False,
@@ -275,6 +289,15 @@ class HeadraceParser(SparkParser):
             if depth == 0:
                 return self._tokens[index] if index > start + 1 else self._tokens[start]
         return self._tokens[start]
+
+    def _parse_primary(self) -> exp.Expr | None:
+        first = self._curr
+        primary = super()._parse_primary()
+        if isinstance(primary, exp.Concat) and all(part.is_string for part in primary.expressions):
+            # Strings side by side are one string.
+            text = "".join(part.name for part in primary.expressions)
+            return place(exp.Literal.string(text), first, self._prev)
+        return primary
 
     def _parse_paren(self) -> exp.Expr | None:
         first = self._curr

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from headrace.errors import Source
 from headrace.language.expressions import MatchDefinition, MatchMeasure, MatchRecognize, MatchSubset

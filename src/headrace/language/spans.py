@@ -3,7 +3,7 @@
 from typing import TypeVar
 
 from sqlglot import exp
-from sqlglot.tokens import Token
+from sqlglot.tokenizer_core import Token
 
 from headrace.errors import Source, Span
 

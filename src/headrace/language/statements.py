@@ -1,3 +1,4 @@
+# ruff: noqa: RUF009 - _place() makes a field, not a default value
 """The statements of the language, as frozen values; parsing makes them, everything later reads them.
 
 Expressions and queries inside are sqlglot trees. Spans say where a thing stands in the user's

@@ -1,10 +1,11 @@
 """Text goes in, sqlglot tokens come out; what cannot be split into tokens is an error at its place."""
 
 import re
+from typing import ClassVar
 
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import TokenError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from headrace.errors import HeadraceError, Source, Span
 
@@ -14,9 +15,10 @@ __all__ = ["HeadraceTokenizer", "is_plain_name", "token_span", "tokenize"]
 class HeadraceTokenizer(Spark.Tokenizer):
     """Spark's tokens, with a doubled quote for a quote and without commands or templates."""
 
-    STRING_ESCAPES = ["\\", "'", '"']  # noqa: RUF012 - sqlglot reads it from the class
-    COMMANDS: set[TokenType] = set()  # noqa: RUF012 - a command would swallow its text unparsed
-    KEYWORDS = {  # noqa: RUF012
+    STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']
+    # A command would swallow the text after it unparsed.
+    COMMANDS: ClassVar[set[TokenType]] = set()
+    KEYWORDS: ClassVar[dict[str, TokenType]] = {
         **{
             word: kind
             for word, kind in Spark.Tokenizer.KEYWORDS.items()
@@ -33,7 +35,7 @@ HeadraceTokenizer._COMMENTS.pop("{#", None)
 _QUOTED = re.compile(
     r"""
       (?P<line>--[^\n]*)
-    | (?P<block>/\*.*?(?:\*/|\Z))
+    | (?P<block>/\*(?:(?!/\*).)*?\*/|/\*.*\Z)
     | (?P<raw>[rR]'[^']*(?:'|\Z)|[rR]"[^"]*(?:"|\Z))
     | (?P<string>'(?:[^'\\]|\\.|'')*(?:'|\\?\Z))
     | (?P<double>"(?:[^"\\]|\\.|"")*(?:"|\\?\Z))
@@ -42,6 +44,15 @@ _QUOTED = re.compile(
     """,
     re.DOTALL | re.VERBOSE,
 )
+
+
+_OPENED = {
+    "string": ("string", "'"),
+    "double": ("string", '"'),
+    "raw": ("string", None),
+    "name": ("quoted name", "`"),
+    "block": ("comment", "*/"),
+}
 
 
 def tokenize(source: Source) -> list[Token]:
@@ -75,15 +86,13 @@ def token_span(source: Source, token: Token) -> Span:
 
 
 def _unreadable(source: Source) -> HeadraceError:
-    kinds = {"string": "'", "double": '"', "name": "`", "raw": "'"}
     for found in _QUOTED.finditer(source.text):
         kind = found.lastgroup or ""
-        if kind in kinds and not _closed(found[0], kind):
-            what = "quoted name" if kind == "name" else "string"
-            quote = found[0][1] if kind == "raw" else kinds[kind]
+        if kind in _OPENED and not _closed(found[0], kind):
+            what, end = _OPENED[kind]
             return HeadraceError(
                 f"the {what} has no end",
-                hint=f"Close it with {quote}.",
+                hint=f"Close it with {end or found[0][1]}.",
                 span=Span(source, found.start(), _line_end(source.text, found.start())),
             )
     return HeadraceError(
@@ -94,6 +103,8 @@ def _unreadable(source: Source) -> HeadraceError:
 
 
 def _closed(text: str, kind: str) -> bool:
+    if kind == "block":
+        return len(text) > 3 and text.endswith("*/") and text.count("/*") == text.count("*/")
     body = text[1:] if kind == "raw" else text
     quote = body[0]
     if len(body) < 2 or body[-1] != quote:

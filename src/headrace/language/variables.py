@@ -35,10 +35,10 @@ _SAFE = re.compile(
 
 
 def fill(text: str, name: str, variables: Mapping[str, str]) -> Source:
-    """Return a source whose ``${NAME}`` and ``${NAME:-default}`` are filled; ``$${`` stands for ``${``.
+    r"""Return a source whose ``${NAME}`` and ``${NAME:-default}`` are filled; ``$${`` stands for ``${``.
 
     >>> fill("SELECT '${WHO}', ${N:-3}", "app.sql", {"WHO": "o'neil"}).text
-    "SELECT 'o\\\\'neil', 3"
+    "SELECT 'o\\'neil', 3"
     """
     original = Source(name, text)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from headrace.language.expressions import WindowTable
 from headrace.language.mistakes import did_you_mean, found
@@ -120,7 +120,12 @@ class _Reader:
         token = self.parser.take()
         self.parser.take()
         name = token.text.upper()
-        known = ("DATA", "TIMECOL", *self.signature.parameters, *(("OFFSET",) if self.signature.offset else ()))
+        known = (
+            "DATA",
+            "TIMECOL",
+            *self.signature.parameters,
+            *(("OFFSET",) if self.signature.offset else ()),
+        )
         if name not in known:
             raise self.parser.error(
                 f"{self.name.text.upper()} has no argument {token.text}",

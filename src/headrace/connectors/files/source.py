@@ -1,0 +1,96 @@
+"""The options of a files source or table go in, a DataFrame of its records comes out."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pyspark.sql import DataFrame, SparkSession
+
+from headrace.connectors.files.options import FilesSource, FilesTable
+from headrace.errors import HeadraceError, Span
+
+POSITION = "_metadata.file_path AS __position"
+INGESTED = "_metadata.file_modification_time AS __ingested_at"
+LINES = frozenset({"json", "text"})
+"""Formats that are read line by line, so that a line that does not parse is still there as it was."""
+
+
+def resolve_path(path: str, base: Path) -> str:
+    """Return a path relative to the application file as one that Spark takes; URLs stay as they are.
+
+    >>> resolve_path("in/*.json", Path("/app"))
+    '/app/in/*.json'
+    >>> resolve_path("s3a://bucket/in", Path("/app"))
+    's3a://bucket/in'
+    """
+    if urlsplit(path).scheme:
+        return path
+    return str(base / path)
+
+
+def check_readable(path: str, span: Span) -> None:
+    """Raise if a local path leads nowhere or may not be read; a glob may match nothing yet."""
+    if urlsplit(path).scheme:
+        return
+    local = Path(path)
+    if any(character in path for character in "*?[{"):
+        return
+    try:
+        if local.is_dir():
+            next(local.iterdir(), None)
+        elif local.exists():
+            with local.open("rb"):
+                pass
+        else:
+            raise HeadraceError(
+                f'path "{path}" does not exist',
+                hint="Create the file or folder, or mend the option path; it is relative to the application file.",
+                span=span,
+            )
+    except PermissionError as error:
+        raise HeadraceError(
+            f'path "{path}" cannot be read', detail=f"{error.strerror}.", span=span
+        ) from error
+
+
+def read_lines(spark: SparkSession, options: FilesSource, path: str) -> DataFrame:
+    """Return the lines of the files as a stream, with where they stand and when they came."""
+    reader = spark.readStream.schema("value STRING")
+    for name, value in batch_limits(options).items():
+        reader = reader.option(name, value)
+    return reader.text(path).selectExpr("value AS __raw", POSITION, INGESTED)
+
+
+def read_columns(spark: SparkSession, options: FilesSource, path: str, schema: str) -> DataFrame:
+    """Return the typed columns of json, csv or parquet files as a stream, with where they stand."""
+    reader = spark.readStream.schema(schema).format(options.format)
+    for name, value in {**format_options(options), **batch_limits(options)}.items():
+        reader = reader.option(name, value)
+    return reader.load(path).selectExpr("*", POSITION, INGESTED)
+
+
+def read_table(spark: SparkSession, options: FilesTable, path: str, schema: str) -> DataFrame:
+    """Return the rows of the files that are there."""
+    reader = spark.read.schema(schema).format(options.format)
+    for name, value in format_options(options).items():
+        reader = reader.option(name, value)
+    return reader.load(path)
+
+
+def batch_limits(options: FilesSource) -> dict[str, str]:
+    """Return what bounds a micro-batch, as Spark calls it."""
+    limits = {}
+    if options.max_files_per_batch is not None:
+        limits["maxFilesPerTrigger"] = str(options.max_files_per_batch)
+    if options.max_bytes_per_batch is not None:
+        limits["maxBytesPerTrigger"] = str(options.max_bytes_per_batch)
+    return limits
+
+
+def format_options(options: FilesSource | FilesTable) -> dict[str, str]:
+    """Return how records are written, as Spark calls it."""
+    chosen = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "__corrupt"}
+    if options.format == "csv":
+        chosen |= {"header": str(options.header).lower(), "sep": options.delimiter}
+    if options.timestamp_format is not None:
+        chosen["timestampFormat"] = options.timestamp_format
+    return chosen

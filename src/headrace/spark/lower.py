@@ -1,0 +1,209 @@
+"""A step goes in, the DataFrame that computes it comes out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from headrace.language.dialect import Headrace
+from headrace.plan.steps import (
+    Aggregate,
+    AssignWindows,
+    Column,
+    Deduplicate,
+    Filter,
+    Join,
+    JoinKind,
+    Literals,
+    Project,
+    ReadDead,
+    ReadRelation,
+    ReadTable,
+    Rename,
+    Scalar,
+    Scan,
+    Sort,
+    Step,
+    TopRows,
+    Union,
+    Unnest,
+    scalars,
+)
+from headrace.spark import aggregates, scans, windows
+from headrace.spark.event_time import tagged
+from headrace.spark.mistakes import blame
+from headrace.spark.place import Place
+from headrace.spark.ranking import top_rows
+from headrace.spark.records import quoted
+
+KEY, KEEP = "__key", "__keep"
+"""Hidden columns of rows that change: what identifies a row, and whether it is still wanted."""
+
+_HOW = {
+    JoinKind.INNER: "inner", JoinKind.LEFT: "left_outer", JoinKind.RIGHT: "right_outer",
+    JoinKind.FULL: "full_outer", JoinKind.SEMI: "left_semi", JoinKind.ANTI: "left_anti",
+    JoinKind.CROSS: "cross",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Lowering:
+    """Turns steps into DataFrames over one session."""
+
+    spark: SparkSession
+    place: Place
+    defined: dict[str, DataFrame] = field(default_factory=dict)
+
+    def frame(self, step: Step) -> DataFrame:
+        """Return the DataFrame of a step; what Spark refuses is reported at its place in the text."""
+        match step:
+            case Scan(stream=stream):
+                return self._source(step, lambda: scans.scan(self.spark, stream, self.place))
+            case ReadDead(stream=stream):
+                return self._source(step, lambda: scans.dead(self.spark, stream, self.place))
+            case ReadTable(table=table):
+                return self._source(step, lambda: scans.read_table(self.spark, table, self.place))
+            case ReadRelation(name=name):
+                return self.defined[name]
+            case Literals(sql=sql, span=span):
+                return self._source(step, lambda: self.spark.sql(sql), span)
+            case Join():
+                return self._join(step)
+            case Union(inputs=several):
+                first, *others = [self.frame(each) for each in several]
+                for other in others:
+                    first = first.union(other)
+                return first
+            case _:
+                below = self.frame(step.input)
+                return self._guarded(step, below, lambda: self._unary(step, below))
+
+    def _unary(self, step: Step, below: DataFrame) -> DataFrame:
+        match step:
+            case Rename(names=names):
+                return below.toDF(*names, *_hidden(below))
+            case Project(columns=columns):
+                return below.select(*[self._column(column) for column in columns], *_hidden(below))
+            case Filter(condition=condition):
+                return self._filter(below, condition)
+            case Unnest(generator=generator, names=names, outer=outer):
+                return self._unnest(below, generator, names, outer)
+            case AssignWindows(window=window, time=time):
+                return windows.assign(below, window, time)
+            case Aggregate():
+                self._lookups(*scalars(step))
+                result = aggregates.aggregate(below, step)
+                return _keyed(result, step) if step.updating and below.isStreaming else result
+            case Deduplicate(keys=keys, time=time, within_watermark=within):
+                if not below.isStreaming:
+                    return below.dropDuplicates(list(keys))
+                below = tagged(below, time)
+                if within:
+                    return below.dropDuplicatesWithinWatermark(list(keys))
+                return below.dropDuplicates(list(keys))
+            case TopRows():
+                return top_rows(below, step)
+            case Sort(order=order, limit=limit, offset=offset):
+                return self._sort(below, order, limit, offset)
+            case _:
+                raise TypeError(f"no lowering for {step}")
+
+    def _column(self, column: Column) -> object:
+        self._lookups(column.value)
+        return F.expr(_sql(column.value)).alias(column.name)
+
+    def _lookups(self, *values: Scalar) -> None:
+        """Make the tables that expressions look things up in known to Spark by their names."""
+        for value in values:
+            for lookup in value.lookups:
+                self.frame(lookup.relation.step).createOrReplaceTempView(lookup.view)
+
+    def _filter(self, below: DataFrame, condition: Scalar) -> DataFrame:
+        self._lookups(condition)
+        sql = _sql(condition)
+        if KEEP in below.columns:
+            return below.withColumn(KEEP, F.expr(f"{KEEP} AND coalesce(({sql}), false)"))
+        return below.filter(sql)
+
+    def _unnest(self, below: DataFrame, generator: Scalar, names: tuple[str, ...], outer: bool) -> DataFrame:
+        self._lookups(generator)
+        sql = _sql(generator)
+        if outer:
+            sql = _outer(sql)
+        made = F.expr(sql).alias(*names)
+        return below.select("*", made)
+
+    def _sort(self, below: DataFrame, order: tuple, limit: int | None, offset: int | None) -> DataFrame:  # type: ignore[type-arg]
+        terms = []
+        for term in order:
+            column = F.expr(_sql(term.value))
+            if term.descending:
+                terms.append(column.desc_nulls_first() if term.nulls_first else column.desc_nulls_last())
+            else:
+                terms.append(column.asc_nulls_first() if term.nulls_first else column.asc_nulls_last())
+        if terms:
+            below = below.orderBy(*terms)
+        if offset is not None:
+            below = below.offset(offset)
+        return below.limit(limit) if limit is not None else below
+
+    def _join(self, step: Join) -> DataFrame:
+        left, right = self.frame(step.left), self.frame(step.right)
+        if step.streaming:
+            left, right = tagged(left, step.left_time), tagged(right, step.right_time)
+        if step.condition is None:
+            return left.crossJoin(right)
+        self._lookups(step.condition)
+        condition = F.expr(_sql(step.condition))
+        pair = left.crossJoin(right) if not step.streaming else left.join(right, F.lit(True))
+        return self._guarded(step, pair, lambda: left.join(right, condition, _HOW[step.kind]))
+
+    def _source(self, step: Step, read: Callable[[], DataFrame], span: object = None) -> DataFrame:
+        try:
+            return read()
+        except (AnalysisException, ParseException) as error:
+            stream = getattr(step, "stream", None) or getattr(step, "table", None)
+            mistake = blame(error, [], lambda _: True)
+            mistake.span = span or getattr(stream, "span", None)  # type: ignore[assignment]
+            raise mistake from error
+
+    def _guarded(self, step: Step, below: DataFrame, lower: Callable[[], DataFrame]) -> DataFrame:
+        try:
+            return lower()
+        except (AnalysisException, ParseException) as error:
+            grouped = isinstance(step, Aggregate)
+
+            def accepts(sql: str) -> bool:
+                try:
+                    below.groupBy().agg(F.expr(sql)) if grouped else below.selectExpr(sql)
+                except PySparkException:
+                    return False
+                return True
+
+            raise blame(error, list(scalars(step)), accepts) from error
+
+
+def _sql(value: Scalar) -> str:
+    return str(value.tree.sql(dialect=Headrace))
+
+
+def _hidden(frame: DataFrame) -> list[str]:
+    return [name for name in (KEY, KEEP) if name in frame.columns]
+
+
+def _keyed(frame: DataFrame, step: Aggregate) -> DataFrame:
+    keys = [F.col(quoted(key.name)) for key in step.keys]
+    key = F.to_json(F.struct(*keys), {"ignoreNullFields": "false"}) if keys else F.lit("")
+    return frame.withColumn(KEY, key).withColumn(KEEP, F.lit(True))
+
+
+def _outer(sql: str) -> str:
+    """Return a generator call that gives one row of NULLs where there is no element.
+
+    >>> _outer("EXPLODE(items)")
+    'EXPLODE_OUTER(items)'
+    """
+    name, _, rest = sql.partition("(")
+    return sql if name.lower().endswith("_outer") else f"{name}_OUTER({rest}"

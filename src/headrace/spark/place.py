@@ -1,0 +1,56 @@
+"""Where a run keeps its things and what time it is: files, feeds, checkpoints, clock."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from headrace.spark.storage import Folder
+
+FAR = datetime(9000, 1, 1, tzinfo=UTC)
+"""An instant after every event: a control row of this time lets every watermark pass."""
+
+
+def now() -> datetime:
+    """Return the clock's time, in UTC."""
+    return datetime.now(UTC)
+
+
+def micros(instant: datetime) -> int:
+    """Return an instant as microseconds since 1970."""
+    return (instant - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+@dataclass(slots=True)
+class Place:
+    """The folders of one run.
+
+    ``fed`` are streams whose rows come from the program instead of their connector; ``controlled`` says
+    that watermarks can be moved from outside; ``bounded`` that the run ends with the input.
+    """
+
+    base: Path
+    state: str
+    fed: frozenset[str] = frozenset()
+    controlled: bool = False
+    bounded: bool = False
+    clock: Callable[[], datetime] = now
+    started_at: datetime = field(default_factory=now)
+
+    def folder(self, *parts: str) -> Folder:
+        """Return a folder below the state folder."""
+        return Folder("/".join((self.state.rstrip("/"), *parts)))
+
+    def feed(self, stream: str) -> Folder:
+        """Return the folder whose files are the rows of a fed stream."""
+        return self.folder("feeds", stream.lower())
+
+    def control(self, stream: str) -> Folder:
+        """Return the folder whose files move the watermark of a stream."""
+        return self.folder("control", stream.lower())
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the state folder is on this machine's disk."""
+        return urlsplit(self.state).scheme in ("", "file")

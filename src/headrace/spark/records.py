@@ -1,0 +1,97 @@
+"""Raw records go in; typed rows, or what is wrong with them, come out."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from headrace.language.statements import ColumnDefinition
+
+CORRUPT = "__corrupt"
+SHOWN = 120
+"""How much of a value is shown in a reason."""
+
+
+def type_text(column: ColumnDefinition) -> str:
+    """Return a column's type as Spark reads it."""
+    return str(column.type.sql(dialect="spark")) if column.type is not None else "STRING"
+
+
+def quoted(name: str) -> str:
+    """Return a name as an identifier that Spark takes whole.
+
+    >>> quoted("a`b")
+    '`a``b`'
+    """
+    return "`" + name.replace("`", "``") + "`"
+
+
+def schema_text(columns: tuple[ColumnDefinition, ...], *extra: str) -> str:
+    """Return columns as a schema in Spark's own notation."""
+    parts = [f"{quoted(column.name)} {type_text(column)}" for column in columns]
+    return ", ".join([*parts, *extra])
+
+
+def parse_json(lines: DataFrame, columns: tuple[ColumnDefinition, ...], options: dict[str, str]) -> DataFrame:
+    """Return the columns of JSON lines; ``__corrupt`` is true where a line does not fit them."""
+    schema = schema_text(columns, f"{CORRUPT} STRING")
+    record = F.from_json(
+        F.col("__raw"), schema, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT, **options}
+    )
+    frame = lines.filter("trim(__raw) != ''").withColumn("__record", record)
+    return _spread(frame, columns, F.expr(f"__record IS NULL OR __record.{CORRUPT} IS NOT NULL"))
+
+
+def _spread(frame: DataFrame, columns: tuple[ColumnDefinition, ...], corrupt: Column) -> DataFrame:
+    return frame.select(
+        *[F.col(f"__record.{quoted(column.name)}").alias(column.name) for column in columns],
+        corrupt.alias(CORRUPT),
+        *[F.col(name) for name in frame.columns if name != "__record"],
+    )
+
+
+def parse_text(lines: DataFrame, columns: tuple[ColumnDefinition, ...]) -> DataFrame:
+    """Return lines as the one column that they are."""
+    return lines.select(
+        F.col("__raw").alias(columns[0].name),
+        F.lit(False).alias(CORRUPT),
+        *[F.col(name) for name in lines.columns],
+    )
+
+
+def json_reason(columns: tuple[ColumnDefinition, ...], required: tuple[str, ...]) -> Column:
+    """Return an expression over ``__raw`` that says why a JSON line does not fit the columns."""
+    raw = F.col("__raw")
+    variant = F.try_parse_json(raw)
+    reasons = [
+        F.when(variant.isNull(), F.lit("not valid JSON")),
+        F.when(~F.trim(raw).startswith("{"), F.lit("not a JSON object")),
+    ]
+    for column in columns:
+        value = F.get_json_object(raw, _json_path(column.name))
+        kind = type_text(column)
+        one = F.from_json(raw, f"{quoted(column.name)} {kind}")
+        reasons.append(
+            F.when(
+                value.isNotNull() & one[column.name].isNull(),
+                F.concat(
+                    F.lit(f'column "{column.name}" is not {kind}: '), F.substring(value, 1, SHOWN)
+                ),
+            )
+        )
+        if column.name in required:
+            reasons.append(F.when(value.isNull(), F.lit(f'misses column "{column.name}", which is NOT NULL')))
+    reasons += [_missing(name) for name in required]
+    return F.coalesce(*reasons, F.lit("does not fit the columns"))
+
+
+def _json_path(name: str) -> str:
+    return f"$.{name}" if name.isidentifier() else f"$['{name}']"
+
+
+def columns_reason(required: tuple[str, ...]) -> Column:
+    """Return an expression that says why a row of csv, parquet or text does not fit its columns."""
+    broken = F.when(F.col(CORRUPT), F.lit("does not fit the columns"))
+    return F.coalesce(broken, *[_missing(name) for name in required], F.lit("does not fit the columns"))
+
+
+def _missing(name: str) -> Column:
+    return F.when(F.col(quoted(name)).isNull(), F.lit(f'column "{name}" is NULL, but it is NOT NULL'))

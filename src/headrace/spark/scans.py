@@ -1,0 +1,228 @@
+"""A stream goes in; a DataFrame of its rows, parsed, timed and under a watermark, comes out."""
+
+from itertools import count
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from sqlglot import exp
+
+from headrace.catalog.objects import Stream, Table
+from headrace.connectors.datagen import source as datagen
+from headrace.connectors.datagen.options import DatagenSource
+from headrace.connectors.files import source as files
+from headrace.connectors.files.options import FilesSource, FilesTable
+from headrace.connectors.socket import source as sockets
+from headrace.connectors.socket.options import SocketSource
+from headrace.errors import HeadraceError
+from headrace.language.dialect import Headrace
+from headrace.spark import records
+from headrace.spark.place import FAR, Place
+from headrace.spark.records import CORRUPT, quoted
+
+HIDDEN = ("__raw", "__position", "__ingested_at", "__received_at")
+_numbers = count()
+
+
+def scan(spark: SparkSession, stream: Stream, place: Place) -> DataFrame:
+    """Return the rows of a stream that fit its columns; the others are counted."""
+    records_ = _records(spark, stream, place, keep_raw=False)
+    frame = _with_verdict(_computed(records_, stream), stream)
+    frame = frame.observe(
+        f"{stream.name.lower()}#{next(_numbers)}",
+        F.count(F.lit(1)).alias("rows"),
+        F.count_if(F.col("__dead")).alias("dead"),
+    )
+    rows = frame.filter("NOT __dead").select(*[F.col(quoted(column.name)) for column in stream.columns])
+    return _watermarked(spark, rows, stream, place)
+
+
+def dead(spark: SparkSession, stream: Stream, place: Place) -> DataFrame:
+    """Return the records of a stream that do not fit its columns, with the reason."""
+    records_ = _records(spark, stream, place, keep_raw=True)
+    frame = _with_verdict(_computed(records_, stream), stream).filter("__dead")
+    required = required_columns(stream)
+    if _format(stream, place) == "json":
+        reason = records.json_reason(stream.stored, required)
+    else:
+        reason = records.columns_reason(required)
+    return frame.select(
+        F.col("__raw").alias("raw"), reason.alias("reason"), F.col("__position").alias("position")
+    )
+
+
+def required_columns(stream: Stream) -> tuple[str, ...]:
+    """Return the columns that a row must have: those declared NOT NULL, and its event time."""
+    names = [column.name for column in stream.columns if not column.nullable]
+    if stream.watermark is not None and stream.watermark.column not in names:
+        names.append(stream.watermark.column)
+    return tuple(names)
+
+
+def read_table(spark: SparkSession, table: Table, place: Place) -> DataFrame:
+    """Return the rows of a table as they stand."""
+    schema = records.schema_text(table.columns)
+    if isinstance(table.options, FilesTable):
+        path = files.resolve_path(table.options.path, place.base)
+        files.check_readable(path, table.span)
+        return files.read_table(spark, table.options, path, schema)
+    folder = place.feed(table.name).make()
+    return spark.read.schema(schema).json(folder.path)
+
+
+def _format(stream: Stream, place: Place) -> str:
+    if stream.name.lower() in place.fed:
+        return "json"
+    return str(getattr(stream.options, "format", "text"))
+
+
+def _records(spark: SparkSession, stream: Stream, place: Place, *, keep_raw: bool) -> DataFrame:
+    """Return the stored columns, whether the record is corrupt, and the hidden columns.
+
+    Where the raw text is not wanted, Spark's own reader of JSON is the fastest way to the columns.
+    """
+    options = stream.options
+    if stream.name.lower() in place.fed:
+        return records.parse_json(_fed_lines(spark, stream, place), stream.stored, {})
+    match options:
+        case FilesSource():
+            frame = _files(spark, stream, options, place, keep_raw)
+        case DatagenSource():
+            frame = _generated(spark, stream, options, place)
+        case SocketSource():
+            frame = records.parse_text(sockets.read_lines(spark, options), stream.stored)
+        case _:
+            frame = records.parse_json(_fed_lines(spark, stream, place), stream.stored, {})
+    if "__received_at" not in frame.columns:  # the batch's own time, which a batch that is run again keeps
+        frame = frame.withColumn("__received_at", F.current_timestamp())
+    return frame
+
+
+def _fed_lines(spark: SparkSession, stream: Stream, place: Place) -> DataFrame:
+    """Return the lines that a program feeds; the name of each file says when its rows were received."""
+    folder = place.feed(stream.name).make()
+    received = "timestamp_micros(CAST(regexp_extract(_metadata.file_name, '-([0-9]+)', 1) AS BIGINT))"
+    return (
+        spark.readStream.schema("value STRING")
+        .text(folder.path)
+        .selectExpr(
+            "value AS __raw",
+            "'fed' AS __position",
+            f"{received} AS __ingested_at",
+            f"{received} AS __received_at",
+        )
+    )
+
+
+def _files(
+    spark: SparkSession, stream: Stream, options: FilesSource, place: Place, keep_raw: bool
+) -> DataFrame:
+    path = files.resolve_path(options.path, place.base)
+    files.check_readable(path, stream.span)
+    if options.format == "json" and not keep_raw:
+        schema = records.schema_text(stream.stored, f"{CORRUPT} STRING")
+        frame = files.read_columns(spark, options, path, schema)
+        return frame.withColumn(CORRUPT, F.col(CORRUPT).isNotNull() | _reads_all(stream))
+    if options.format in files.LINES:
+        lines = files.read_lines(spark, options, path)
+        if options.format == "text":
+            return records.parse_text(lines, stream.stored)
+        return records.parse_json(lines, stream.stored, files.format_options(options))
+    if options.format == "csv":
+        schema = records.schema_text(stream.stored, f"{CORRUPT} STRING")
+        frame = files.read_columns(spark, options, path, schema)
+        written = F.to_csv(F.struct(*[F.col(quoted(column.name)) for column in stream.stored]))
+        return frame.withColumn("__raw", F.coalesce(F.col(CORRUPT), written)).withColumn(
+            CORRUPT, F.col(CORRUPT).isNotNull()
+        )
+    frame = files.read_columns(spark, options, path, records.schema_text(stream.stored))
+    written = F.to_json(F.struct(*[F.col(quoted(column.name)) for column in stream.stored]))
+    return frame.withColumn("__raw", written).withColumn(CORRUPT, F.lit(False))
+
+
+def _reads_all(stream: Stream) -> Column:
+    """Return a condition that is never true and looks at every column.
+
+    Without it Spark would parse only the columns that a query uses, and whether a record is dead would
+    depend on the query. It is nearly free: the first column that is not NULL decides.
+    """
+    condition = F.length("__position") < 0
+    for column in reversed(stream.stored):
+        condition = F.col(quoted(column.name)).isNull() & condition
+    return condition
+
+
+def _generated(spark: SparkSession, stream: Stream, options: DatagenSource, place: Place) -> DataFrame:
+    if place.bounded and options.rows is None:
+        raise HeadraceError(
+            f'stream "{stream.name}" never ends',
+            detail="A generator without an end cannot be read to its end.",
+            hint="Add the option rows, for example rows = 1000, or run without --once.",
+            span=stream.span,
+        )
+    frame = datagen.read_rows(spark, options, bounded=place.bounded, started_at=place.started_at)
+    chosen = []
+    for column in stream.stored:
+        sql = options.expressions.get(column.name, options.expressions.get(column.name.lower()))
+        value = F.lit(None) if sql is None else F.expr(datagen.repeatable(sql, column.name))
+        chosen.append(value.cast(records.type_text(column)).alias(column.name))
+    return frame.select(
+        *chosen,
+        F.lit(False).alias(CORRUPT),
+        F.lit(None).cast("string").alias("__raw"),
+        F.lit("generated").alias("__position"),
+        F.col(datagen.INSTANT_COLUMN).alias("__ingested_at"),
+    )
+
+
+def _computed(frame: DataFrame, stream: Stream) -> DataFrame:
+    for column in stream.columns:
+        if column.computed is not None:
+            value = _computed_value(column.computed)
+            if column.type is not None:
+                value = value.cast(records.type_text(column))
+            frame = frame.withColumn(column.name, value)
+    return frame
+
+
+def _computed_value(tree: exp.Expr) -> Column:
+    if isinstance(tree, exp.Anonymous) and tree.name.lower() == "proctime":
+        return F.col("__received_at")
+    if isinstance(tree, exp.Anonymous) and tree.name.lower() == "ingestion_time":
+        return F.col("__ingested_at")
+    return F.expr(tree.sql(dialect=Headrace))
+
+
+def _with_verdict(frame: DataFrame, stream: Stream) -> DataFrame:
+    verdict = F.col(CORRUPT)
+    for name in required_columns(stream):
+        verdict = verdict | F.col(quoted(name)).isNull()
+    return frame.withColumn("__dead", verdict)
+
+
+def _watermarked(spark: SparkSession, rows: DataFrame, stream: Stream, place: Place) -> DataFrame:
+    """Return rows under their watermark.
+
+    Control rows join the stream before the watermark and leave it after: they move it when no row does.
+    The filter names the event time so that Spark does not push it below the watermark.
+    """
+    watermark = stream.watermark
+    if watermark is None:
+        return rows
+    delay = f"{int(watermark.delay.total_seconds() * 1000)} milliseconds"
+    time = quoted(watermark.column)
+    if not place.controlled and watermark.idle_after is None:
+        return rows.withWatermark(watermark.column, delay)
+    folder = place.control(stream.name).make()
+    beats = spark.readStream.schema("value STRING").text(folder.path).selectExpr("CAST(value AS TIMESTAMP) AS at")
+    nothing = [
+        (F.col("at") if field.name == watermark.column else F.lit(None).cast(field.dataType)).alias(field.name)
+        for field in rows.schema.fields
+    ]
+    united = rows.withColumn("__beat", F.lit(False)).unionByName(
+        beats.select(*nothing, F.lit(True).alias("__beat"))
+    )
+    return (
+        united.withWatermark(watermark.column, delay)
+        .filter(f"NOT (__beat AND {time} IS NOT NULL) AND {time} < TIMESTAMP '{FAR.isoformat()}'")
+        .drop("__beat")
+    )

@@ -1,0 +1,74 @@
+"""Settings go in, a Spark session with Headrace's defaults comes out."""
+
+import os
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from headrace.plan.settings import Settings
+
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+FIXED = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.multipleWatermarkPolicy": "min",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "true",
+    "spark.sql.streaming.stopTimeout": "60s",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.streaming.numRecentProgressUpdates": "200",
+}
+"""What a right answer depends on."""
+
+DEFAULTS = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.memory": "2g",
+    "spark.scheduler.mode": "FAIR",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    "spark.log.structuredLogging.enabled": "false",
+    "spark.sql.codegen.cache.maxEntries": "1000",
+}
+"""What suits a laptop; a cluster brings its own."""
+
+
+def open_session(
+    settings: Settings, *, master: str | None = None, name: str = "headrace", log: Path | None = None
+) -> SparkSession:
+    """Return the session of this process, started if there is none.
+
+    A session that is there already (a notebook's, a cluster's) is used as it is: only what a right answer
+    depends on is set.
+    """
+    active = SparkSession.getActiveSession()
+    if active is None:
+        os.environ.setdefault("PYSPARK_PIN_THREAD", "true")
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        builder = SparkSession.builder.appName(name).master(master or "local[*]")
+        local = master is None or master.startswith("local")
+        options = {**(DEFAULTS if local else {}), **FIXED, **_logging(log), **settings.spark}
+        for key, value in options.items():
+            builder = builder.config(key, value)
+        active = builder.getOrCreate()
+    for key, value in (*FIXED.items(), *settings.spark.items()):
+        if _is_changeable(active, key):
+            active.conf.set(key, value)
+    active.conf.set("spark.sql.shuffle.partitions", str(settings.shuffle_partitions))
+    return active
+
+
+def _is_changeable(session: SparkSession, key: str) -> bool:
+    return session.conf.isModifiable(key) or key.startswith("spark.sql.streaming.stateStore.rocksdb")
+
+
+def _logging(log: Path | None) -> dict[str, str]:
+    """Return the options that send Spark's own log to a file, or keep all but errors of it quiet."""
+    configuration = Path(__file__).with_name("log4j2.properties").resolve().as_uri()
+    java = f"-Dlog4j2.configurationFile={configuration}"
+    if log is not None:
+        java += f" -Dheadrace.log={log}"
+    return {"spark.driver.extraJavaOptions": java}
