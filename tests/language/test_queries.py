@@ -72,8 +72,8 @@ def test_every_form_of_a_window_table_gives_the_same_node(short, long):
 
 
 def test_a_window_table_says_what_it_holds():
-    text = "SELECT * FROM a JOIN HOP(bids PARTITION BY k, at, INTERVAL 1 SECOND, INTERVAL 2 SECONDS) AS h ON true"
-    window = tree(text).find(WindowTable)
+    call = "HOP(bids PARTITION BY k, at, INTERVAL 1 SECOND, INTERVAL 2 SECONDS)"
+    window = tree(f"SELECT * FROM a JOIN {call} AS h ON true").find(WindowTable)
     assert (window.kind, window.alias, window.alias_or_name, window.name) == ("HOP", "h", "h", "bids")
     assert window.time.name == "at"
     assert [parameter.sql() for parameter in window.parameters] == [

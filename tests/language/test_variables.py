@@ -20,6 +20,7 @@ from headrace.language import fill, parse
         ("SELECT '${A:-x}'", {"A": ""}, "SELECT ''"),
         ("SELECT '$${A}' $${B}", {}, "SELECT '${A}' ${B}"),
         ("-- ${A}\n/* ${B} */ SELECT `${C}`", {}, "-- ${A}\n/* ${B} */ SELECT `${C}`"),
+        ("/* /* */ ' ${A} */ SELECT ${B} -- '", {"B": "2"}, "/* /* */ ' ${A} */ SELECT 2 -- '"),
         ("SELECT '${A}'", {"A": "o'neil\\"}, "SELECT 'o\\'neil\\\\'"),
         ('SELECT "${A}"', {"A": "say \"hi\" 'x'"}, 'SELECT "say \\"hi\\" \'x\'"'),
         ("SELECT r'${A}'", {"A": "\\d"}, "SELECT r'\\d'"),

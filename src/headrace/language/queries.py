@@ -43,8 +43,7 @@ def _hoist_joins(tree: exp.Expr) -> None:
     """Give the joins of FROM-first queries to their SELECT, where all other queries have them."""
     for select in tree.find_all(exp.Select):
         source = select.args.get("from_")
-        joins = source.this.args.get("joins") if source is not None else None
-        if joins:
+        if source is not None and (joins := source.this.args.get("joins")):
             source.this.set("joins", None)
             select.set("joins", [*joins, *(select.args.get("joins") or ())])
 

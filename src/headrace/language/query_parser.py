@@ -47,6 +47,8 @@ class HeadraceParser(SparkParser):
         for kind, parse in SparkParser.QUERY_MODIFIER_PARSERS.items()
         if kind != TokenType.MATCH_RECOGNIZE
     }
+    # ARRAY[1] is another database's array; in Spark it is an element of what stands before.
+    ARRAY_CONSTRUCTORS: ClassVar[dict[str, Any]] = {}
     # Spark has lambdas where other databases have JSON operators.
     COLUMN_OPERATORS: ClassVar[dict[TokenType, Any]] = {
         kind: parse
@@ -202,6 +204,19 @@ class HeadraceParser(SparkParser):
         if not projections:
             self.raise_error("Expected an expression")
         return projections, exclude
+
+    def _parse_version(self) -> exp.Version | None:
+        first = self._curr
+        if first.text.upper() == "FOR" and self._next.text.upper() in {"SYSTEM_TIME", "SYSTEM"}:
+            ahead = [self.peek(offset).text.upper() for offset in range(2, 5)]
+            if "AS" not in ahead or "OF" not in ahead:
+                raise self.error(
+                    "a versioned table needs a moment",
+                    token=first,
+                    hint="Write FOR SYSTEM_TIME AS OF expression.",
+                )
+        version = super()._parse_version()
+        return None if version is None else place(version, first, self._prev)
 
     def _parse_hint(self) -> exp.Hint | None:
         hint = super()._parse_hint()

@@ -67,7 +67,15 @@ def tokenize(source: Source) -> list[Token]:
         tokens = HeadraceTokenizer(dialect=Headrace).tokenize(source.text)
     except TokenError as error:
         raise _unreadable(source) from error
+    for index, token in enumerate(tokens):
+        # sqlglot takes "GROUP BY window(...)" for a WINDOW clause, which is always WINDOW name AS (...).
+        if token.token_type == TokenType.WINDOW and not _is_alias(tokens, index + 2):
+            token.token_type = TokenType.VAR
     return tokens
+
+
+def _is_alias(tokens: list[Token], index: int) -> bool:
+    return index < len(tokens) and tokens[index].token_type == TokenType.ALIAS
 
 
 def is_plain_name(name: str) -> bool:

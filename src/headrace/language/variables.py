@@ -14,7 +14,8 @@ __all__ = ["fill"]
 
 _PARTS = re.compile(
     r"""
-      (?P<comment>--[^\n]*|/\*.*?(?:\*/|\Z))
+      (?P<line>--[^\n\r]*)
+    | (?P<block>/\*)
     | (?P<name>`(?:[^`]|``)*(?:`|\Z))
     | (?P<raw>(?<!\w)[rR](?:'[^']*(?:'|\Z)|"[^"]*(?:"|\Z)))
     | (?P<string>'(?:[^'\\]|\\.|'')*(?:'|\Z)|"(?:[^"\\]|\\.|"")*(?:"|\Z))
@@ -22,6 +23,7 @@ _PARTS = re.compile(
     """,
     re.DOTALL | re.VERBOSE,
 )
+_COMMENT_MARK = re.compile(r"/\*|\*/")
 _REFERENCE = re.compile(r"\$\$\{|\$\{[^}\n]*\}?")
 _NAMED = re.compile(r"\$\{\s*([A-Za-z_][A-Za-z0-9_.]*)\s*(?::-(.*))?\}\Z", re.DOTALL)
 _SAFE = re.compile(
@@ -41,20 +43,39 @@ def fill(text: str, name: str, variables: Mapping[str, str]) -> Source:
     "SELECT 'o\\'neil', 3"
     """
     original = Source(name, text)
+    filled: list[str] = []
+    position = 0
+    while found := _PARTS.search(text, position):
+        filled.append(text[position : found.start()])
+        position = found.end()
+        match found.lastgroup:
+            case "block":
+                position = _comment_end(text, position)
+                filled.append(text[found.start() : position])
+            case "bare":
+                filled.append(_bare(original, found, variables))
+            case "string" | "raw":
+                filled.append(_string(original, found, variables))
+            case _:
+                filled.append(found[0])
+    return Source(name, "".join(filled) + text[position:])
 
-    def part(found: re.Match[str]) -> str:
-        kind = found.lastgroup
-        if kind in {"comment", "name"}:
-            return found[0]
-        if kind == "bare":
-            return _bare(original, found, variables)
-        quote = found[0].lstrip("rR")[0]
-        raw = kind == "raw"
-        return _REFERENCE.sub(
-            lambda inner: _quoted(original, inner, found.start(), variables, "" if raw else quote), found[0]
-        )
 
-    return Source(name, _PARTS.sub(part, text))
+def _comment_end(text: str, position: int) -> int:
+    """Return where a comment ends whose start was passed; comments may stand in comments."""
+    depth = 1
+    while depth and (found := _COMMENT_MARK.search(text, position)):
+        depth += 1 if found[0] == "/*" else -1
+        position = found.end()
+    return len(text) if depth else position
+
+
+def _string(source: Source, found: re.Match[str], variables: Mapping[str, str]) -> str:
+    quote = "" if found.lastgroup == "raw" else found[0][0]
+    return _REFERENCE.sub(
+        lambda inner: _quoted(source, inner, found.start(), variables, quote),
+        found[0],
+    )
 
 
 def _bare(source: Source, found: re.Match[str], variables: Mapping[str, str]) -> str:

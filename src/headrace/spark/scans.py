@@ -16,6 +16,7 @@ from headrace.connectors.socket.options import SocketSource
 from headrace.errors import HeadraceError
 from headrace.language.dialect import Headrace
 from headrace.spark import records
+from headrace.spark.heartbeats import idle_after
 from headrace.spark.place import FAR, Place
 from headrace.spark.records import CORRUPT, quoted
 
@@ -210,7 +211,7 @@ def _watermarked(spark: SparkSession, rows: DataFrame, stream: Stream, place: Pl
         return rows
     delay = f"{int(watermark.delay.total_seconds() * 1000)} milliseconds"
     time = quoted(watermark.column)
-    if not place.controlled and watermark.idle_after is None:
+    if not place.controlled and idle_after(stream) is None:
         return rows.withWatermark(watermark.column, delay)
     folder = place.control(stream.name).make()
     beats = spark.readStream.schema("value STRING").text(folder.path).selectExpr("CAST(value AS TIMESTAMP) AS at")

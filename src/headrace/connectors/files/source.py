@@ -27,6 +27,18 @@ def resolve_path(path: str, base: Path) -> str:
     return str(base / path)
 
 
+def as_stream_path(path: str) -> str:
+    """Return a path that a stream can watch: a single file is written as a pattern that only it matches.
+
+    >>> as_stream_path("/app/in/*.json")
+    '/app/in/*.json'
+    """
+    local = Path(path)
+    if urlsplit(path).scheme or any(c in path for c in "*?[{") or not local.is_file():
+        return path
+    return str(local.with_name(f"[{local.name[0]}]{local.name[1:]}"))
+
+
 def check_readable(path: str, span: Span) -> None:
     """Raise if a local path leads nowhere or may not be read; a glob may match nothing yet."""
     if urlsplit(path).scheme:
@@ -57,7 +69,7 @@ def read_lines(spark: SparkSession, options: FilesSource, path: str) -> DataFram
     reader = spark.readStream.schema("value STRING")
     for name, value in batch_limits(options).items():
         reader = reader.option(name, value)
-    return reader.text(path).selectExpr("value AS __raw", POSITION, INGESTED)
+    return reader.text(as_stream_path(path)).selectExpr("value AS __raw", POSITION, INGESTED)
 
 
 def read_columns(spark: SparkSession, options: FilesSource, path: str, schema: str) -> DataFrame:
@@ -65,7 +77,7 @@ def read_columns(spark: SparkSession, options: FilesSource, path: str, schema: s
     reader = spark.readStream.schema(schema).format(options.format)
     for name, value in {**format_options(options), **batch_limits(options)}.items():
         reader = reader.option(name, value)
-    return reader.load(path).selectExpr("*", POSITION, INGESTED)
+    return reader.load(as_stream_path(path)).selectExpr("*", POSITION, INGESTED)
 
 
 def read_table(spark: SparkSession, options: FilesTable, path: str, schema: str) -> DataFrame:

@@ -1,0 +1,315 @@
+"""The Python face: an application is built or loaded, asked, run, fed and watched."""
+
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from headrace.catalog.python_functions import check as check_function
+from headrace.connectors.files.options import FilesSink
+from headrace.errors import HeadraceError, PlanError, Source
+from headrace.language import fill, parse
+from headrace.plan.application import Output, Plan, check_runnable, define_relation, plan_application
+from headrace.plan.explain import explain_relation
+from headrace.plan.steps import Field, Kind, Relation, Sort
+from headrace.values import sort_key, to_json_line
+from headrace.views.store import Change, MemoryStore, SqliteStore, Store
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from headrace.spark.progress import Progress
+    from headrace.spark.run import Run
+
+Notice = Callable[[str, int, Sequence[Change]], None]
+
+
+@dataclass(slots=True)
+class Answered:
+    """What an output has published: its columns, its rows as they stand, and the changes batch by batch."""
+
+    output: Output
+    store: Store
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns, in the order of the query."""
+        return self.output.relation.names
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the rows in the query's order, or by all columns if it has none."""
+        return ordered(self.store.rows(), self.output.relation)
+
+    def changes(self) -> list[tuple[int, list[Change]]]:
+        """Return the changes of each batch, in a fixed order within a batch, withdrawals first."""
+        if not isinstance(self.store, MemoryStore):
+            raise TypeError("only a run that ends keeps its changes")
+        return [
+            (batch, sorted(changes, key=lambda c: (c.change != "delete", sort_key(c.row))))
+            for batch, changes in sorted(self.store.batches.items())
+            if changes
+        ]
+
+
+def ordered(rows: list[dict[str, Any]], relation: Relation) -> list[dict[str, Any]]:
+    """Return rows in the order that a query asks for, or by all columns."""
+    result = sorted(rows, key=sort_key)
+    if not isinstance(relation.step, Sort):
+        return result
+    for term in reversed(relation.step.order):
+        name = term.value.tree.name
+        present = [row for row in result if row[name] is not None]
+        absent = [row for row in result if row[name] is None]
+        present.sort(key=lambda row, name=name: sort_key({name: row[name]}), reverse=term.descending)  # type: ignore[misc]
+        result = absent + present if term.nulls_first else present + absent
+    first = relation.step.offset or 0
+    last = None if relation.step.limit is None else first + relation.step.limit
+    return result[first:last]
+
+
+@dataclass(slots=True)
+class Application:
+    """A streaming application: statements, and what a Python program adds to them.
+
+    >>> app = Application().sql("CREATE STREAM s (x INT) WITH (connector = 'memory')")
+    >>> app = app.sql("CREATE VIEW big AS SELECT x FROM s WHERE x > 10")
+    >>> print(app.explain("big"))
+    append: rows are published once and never change
+    -> select x
+       -> keep rows where x > 10
+          -> read stream s
+               from memory
+               what does not parse goes to s.dead
+    """
+
+    directory: Path = field(default_factory=Path.cwd)
+    state: str | None = None
+    master: str | None = None
+    name: str = "application"
+    plan: Plan = field(default_factory=Plan)
+    fed: bool = False
+    log: Path | None = None
+    _frames: dict[str, "DataFrame"] = field(default_factory=dict, repr=False)
+    _callables: dict[str, tuple[Callable[..., Any], str]] = field(default_factory=dict, repr=False)
+    _temporary: Any = field(default=None, repr=False)
+    _run: "Run | None" = field(default=None, repr=False)
+    _stores: dict[str, Store] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def load(cls, path: str | Path, variables: Mapping[str, str] | None = None, **options: Any) -> "Application":
+        """Return the application of a file; ``${NAME}`` is filled from the variables."""
+        file = Path(path)
+        try:
+            text = file.read_text("utf-8")
+        except OSError as error:
+            raise HeadraceError(f'file "{path}" cannot be read', detail=f"{error.strerror}.") from error
+        except UnicodeDecodeError as error:
+            raise HeadraceError(f'file "{path}" is not UTF-8 text', detail=f"{error}.") from error
+        application = cls(directory=file.resolve().parent, name=file.stem, **options)
+        return application.add(fill(text, str(path), variables or {}))
+
+    def sql(self, text: str) -> "Application":
+        """Add statements."""
+        return self.add(Source("sql", text))
+
+    def add(self, source: Source) -> "Application":
+        """Add the statements of a source; functions are looked for beside the application."""
+        before = set(self.plan.functions)
+        plan_application(parse(source), source, self.plan)
+        for name in self.plan.functions.keys() - before:
+            check_function(self.plan.functions[name], self.directory)
+        return self
+
+    def function(self, name: str, function: Callable[..., Any], returns: str, parameters: Sequence[str]) -> "Application":
+        """Add a Python function under a name, with the SQL types that it takes and gives."""
+        from headrace.catalog.objects import Function
+        from headrace.errors import Span
+        from headrace.language.statements import ColumnDefinition
+
+        span = Span(Source(name, name), 0, len(name))
+        columns = tuple(
+            ColumnDefinition(f"argument_{i}", exp.DataType.build(kind, dialect="spark"), True, None, span)
+            for i, kind in enumerate(parameters)
+        )
+        kind = exp.DataType.build(returns, dialect="spark")
+        self.plan.functions[name.lower()] = Function(name, columns, kind, "", "", span)
+        self._callables[name.lower()] = (function, returns)
+        return self
+
+    def define(self, name: str, frame: "DataFrame", time: str | None = None) -> "Application":
+        """Add a relation from a Spark DataFrame; ``time`` names its column under a watermark, if any."""
+        fields = tuple(
+            Field(each.name, exp.DataType.build(each.dataType.simpleString(), dialect="spark"))
+            for each in frame.schema.fields
+        )
+        if time is not None and time not in frame.columns:
+            raise PlanError(f'relation "{name}" has no column "{time}"')
+        kind = Kind.APPEND if frame.isStreaming else Kind.STATIC
+        define_relation(self.plan, name, fields, kind, frozenset({time} if time else ()))
+        self._frames[name.lower()] = frame
+        return self
+
+    def explain(self, name: str | None = None) -> str:
+        """Return the plan of a relation, or of every output, as text."""
+        if name is not None:
+            return explain_relation(self.plan.relation(name))
+        return "\n\n".join(
+            f"{output.role} {output.name}\n{explain_relation(output.relation)}" for output in self.plan.outputs
+        )
+
+    def session(self) -> "SparkSession":
+        """Return the Spark session that the application runs on, started if there is none."""
+        from headrace.spark.session import open_session
+
+        return open_session(self.plan.settings, master=self.master, name=f"headrace {self.name}", log=self.log)
+
+    def frame(self, name: str) -> "DataFrame":
+        """Return a relation as a Spark DataFrame, streaming if it reads a stream."""
+        from headrace.spark.collect import columns_of
+        from headrace.spark.records import quoted
+        from headrace.spark.run import unsorted
+
+        run = self._open(self._state(), bounded=False)
+        made = run.lowering.frame(unsorted(self.plan.relation(name)))
+        return made.select(*[quoted(column) for column in columns_of(made)])
+
+    def feed(self, stream: str, rows: Iterable[Mapping[str, Any] | str]) -> "Application":
+        """Give rows to a stream of the memory connector; what is given at once falls into one batch."""
+        from headrace.spark.place import micros, now
+
+        if stream.lower() not in self.plan.streams:
+            raise PlanError(f'unknown stream "{stream}"')
+        lines = [row if isinstance(row, str) else to_json_line(dict(row)) for row in rows]
+        self.session()
+        folder = self._place(self._state(), bounded=False).feed(stream).make()
+        number = len(folder.names())
+        folder.write(f"{number:08d}-{micros(now())}.jsonl", "\n".join(lines) + "\n")
+        return self
+
+    def run_once(self, *, keep_sinks: bool = True) -> list[Answered]:
+        """Read what is there, close every window, and return what each output has published."""
+        check_runnable(self.plan)
+        self.session()
+        once = f"{self._state()}/once"
+        run = self._open(once, bounded=True, controlled=True)
+        answers = []
+        for output in self.plan.outputs:
+            store = MemoryStore()
+            run.add(output, self._publisher(output, store, run, None), {"availableNow": True}, remember=False)
+            if not _has_sink(output):
+                answers.append(Answered(output, store))
+        try:
+            run.run_to_end()
+        finally:
+            run.stop()
+        run.place.folder().delete()
+        return answers
+
+    def start(self, notice: Notice | None = None) -> "Application":
+        """Start every output and return; rows that come and go are told to ``notice``."""
+        check_runnable(self.plan)
+        self.session()
+        run = self._open(self._state(), bounded=False)
+        seconds = self.plan.settings.trigger.total_seconds()
+        trigger = {"processingTime": f"{int(seconds * 1000)} milliseconds"}
+        for output in self.plan.outputs:
+            store = self._durable(output, run)
+            self._stores[output.name.lower()] = store
+            run.add(output, self._publisher(output, store, run, notice), trigger, remember=True)
+        run.start()
+        self._run = run
+        return self
+
+    def wait(self, stopping: threading.Event, tick: Callable[[list["Progress"]], None]) -> None:
+        """Keep a started application going until told to stop; raise what it died of."""
+        if self._run is None:
+            raise RuntimeError("the application is not started")
+        self._run.watch(stopping, tick)
+
+    def process_available(self) -> "Application":
+        """Wait until a started application has processed all that is there."""
+        for running in self._run.streaming if self._run is not None else ():
+            running.wait()
+        return self
+
+    def progress(self) -> list["Progress"]:
+        """Return the figures of each output that reads a stream."""
+        return [running.observe() for running in self._run.streaming] if self._run is not None else []
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """Return the rows that a started output has published, as they stand."""
+        store = self._stores.get(name.lower())
+        if store is None:
+            raise PlanError(f'"{name}" is not an output that is running')
+        return store.rows()
+
+    def stop(self) -> None:
+        """Stop between two batches; the next start goes on from there."""
+        if self._run is not None:
+            self._run.stop()
+            self._run = None
+
+    def forget(self) -> None:
+        """Delete the checkpoints and views of earlier runs."""
+        self.session()
+        self._place(self._state(), bounded=False).folder().delete()
+
+    def _state(self) -> str:
+        if self.state is None and self.plan.settings.state is None and not self._is_durable():
+            if self._temporary is None:
+                self._temporary = tempfile.TemporaryDirectory(prefix="headrace-", ignore_cleanup_errors=True)
+            return str(self._temporary.name)
+        return self.state or self.plan.settings.state or str(self.directory / ".headrace" / self.name)
+
+    def _is_durable(self) -> bool:
+        """Say whether the application stands in a file, beside which its state can be kept."""
+        return self.name != "application"
+
+    def _place(self, state: str, *, bounded: bool, controlled: bool = False) -> Any:
+        from headrace.spark.place import Place
+
+        return Place(self.directory, state, bounded=bounded, controlled=controlled)
+
+    def _open(self, state: str, *, bounded: bool, controlled: bool = False) -> "Run":
+        from headrace.spark.functions import register_callable
+        from headrace.spark.run import open_run
+
+        spark = self.session()
+        for name, (function, returns) in self._callables.items():
+            register_callable(spark, name, function, returns)
+        declared = {n: f for n, f in self.plan.functions.items() if n not in self._callables}
+        plan = replace(self.plan, functions=declared)
+        return open_run(spark, plan, self._place(state, bounded=bounded, controlled=controlled), self._frames)
+
+    def _durable(self, output: Output, run: "Run") -> Store:
+        if not run.place.is_local:
+            return MemoryStore()
+        path = Path(run.place.folder(output.name.lower()).path.removeprefix("file://")) / "view.sqlite"
+        return SqliteStore(path, keep_plain=output.role == "view" or _is_memory(output))
+
+    def _publisher(self, output: Output, store: Store, run: "Run", notice: Notice | None) -> Any:
+        from headrace.spark.publish import into_store
+        from headrace.spark.run import files_publisher
+
+        if output.sink is not None and isinstance(output.sink.options, FilesSink):
+            return files_publisher(output, run.place)
+        return into_store(store, output.name, notice if _is_shown(output) else None)
+
+
+def _has_sink(output: Output) -> bool:
+    return output.sink is not None
+
+
+def _is_memory(output: Output) -> bool:
+    return output.sink is not None and output.sink.connector == "memory"
+
+
+def _is_shown(output: Output) -> bool:
+    return output.role == "select" or (output.sink is not None and output.sink.connector == "console")
+
+
+__all__ = ["Answered", "Application"]

@@ -1,0 +1,295 @@
+"""A plan goes in, streaming queries that keep its outputs current come out."""
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from headrace.catalog.objects import Stream
+from headrace.connectors.files.options import FilesSink
+from headrace.connectors.files.source import resolve_path
+from headrace.connectors.noop.options import NoopSink
+from headrace.errors import HeadraceError
+from headrace.plan.application import Output, Plan
+from headrace.plan.steps import Kind, Relation, Scan, Sort, Step, is_stateful, walk
+from headrace.spark import fingerprint, functions
+from headrace.spark.heartbeats import Heartbeats, idle_after, send
+from headrace.spark.lower import Lowering
+from headrace.spark.mistakes import blame, failure
+from headrace.spark.place import FAR, Place
+from headrace.spark.progress import Progress
+from headrace.spark.publish import Guard, Publish, into_files
+from headrace.spark.storage import Folder
+
+POLL = 0.2
+
+
+def unsorted(relation: Relation) -> Step:
+    """Return the step that gives a relation's rows in any order."""
+    return relation.step.input if isinstance(relation.step, Sort) else relation.step
+
+
+def streams_of(step: Step) -> tuple[Stream, ...]:
+    """Return the streams that a step reads, each once."""
+    found = {each.stream.name.lower(): each.stream for each in walk(step) if isinstance(each, Scan)}
+    return tuple(found.values())
+
+
+@dataclass(slots=True)
+class Running:
+    """One output while it runs."""
+
+    output: Output
+    frame: DataFrame
+    publish: Publish
+    place: Place
+    trigger: dict[str, Any]
+    query: StreamingQuery | None = None
+    guard: Guard | None = None
+    progress: Progress = field(default_factory=lambda: Progress(""))
+
+    @property
+    def checkpoint(self) -> Folder:
+        """The folder of the query's checkpoint."""
+        return self.place.folder(self.output.name.lower(), "checkpoint")
+
+    def start(self) -> None:
+        """Start the query, from its checkpoint if there is one."""
+        guard = Guard(self.publish)
+        mode = "update" if self.output.relation.kind is Kind.CHANGELOG else "append"
+        writer = self.frame.writeStream.outputMode(mode).option("checkpointLocation", self.checkpoint.path)
+        writer = writer.trigger(**self.trigger)
+        sink = self.output.sink
+        self.progress.name = self.output.name
+        try:
+            if sink is not None and isinstance(sink.options, NoopSink):
+                self.query = writer.format("noop").start()
+            else:
+                self.query = writer.foreachBatch(guard).start()
+        except PySparkException as error:
+            mistake = blame(error, [], lambda _: True)
+            mistake.span = self.output.span
+            raise mistake from error
+        self.guard = guard
+
+    @property
+    def active(self) -> StreamingQuery:
+        """The running query."""
+        if self.query is None:
+            raise RuntimeError(f"{self.output.name} is not started")
+        return self.query
+
+    def observe(self) -> Progress:
+        """Return the figures of the query as of now."""
+        if self.query is not None:
+            for report in self.query.recentProgress:
+                self.progress.take(_as_dict(report))
+        return self.progress
+
+    def check(self) -> None:
+        """Raise what the query died of, if it did."""
+        if self.query is None:
+            return
+        error = self.query.exception()
+        if error is None:
+            return
+        self.raise_failure(error)
+
+    def raise_failure(self, error: BaseException) -> None:
+        """Raise the failure of the query in a form for the user."""
+        inner = self.guard.error if self.guard is not None else None
+        if isinstance(inner, HeadraceError):
+            raise inner
+        raise failure(inner or error, self.output.name) from error
+
+    def wait(self) -> None:
+        """Wait until all that is there is processed."""
+        try:
+            self.active.processAllAvailable()
+        except Exception as error:
+            self.raise_failure(error)
+
+    def finish(self) -> None:
+        """Wait until a bounded query has ended."""
+        try:
+            self.active.awaitTermination()
+        except Exception as error:
+            self.raise_failure(error)
+        self.observe()
+
+    def stop(self, patience: timedelta = timedelta(seconds=30)) -> None:
+        """Stop between two batches; a batch that does not end in time is run again by the next start."""
+        if self.query is None or not self.query.isActive:
+            return
+        deadline = time.monotonic() + patience.total_seconds()
+        while self.query.isActive and self.query.status["isTriggerActive"] and time.monotonic() < deadline:
+            if not self.query.status["isDataAvailable"]:
+                break
+            time.sleep(0.02)
+        self.observe()
+        self.query.stop()
+
+
+def _as_dict(report: Any) -> dict[str, Any]:
+    """Return a progress report as plain values, whatever class Spark wraps it in."""
+    observed = report.observedMetrics
+    return {
+        "batchId": report.batchId,
+        "processedRowsPerSecond": report.processedRowsPerSecond,
+        "batchDuration": report.batchDuration,
+        "observedMetrics": {name: row.asDict() for name, row in observed.items()},
+        "stateOperators": [
+            {
+                "numRowsDroppedByWatermark": each.numRowsDroppedByWatermark,
+                "numRowsTotal": each.numRowsTotal,
+                "memoryUsedBytes": each.memoryUsedBytes,
+            }
+            for each in report.stateOperators
+        ],
+        "eventTime": dict(report.eventTime),
+    }
+
+
+@contextmanager
+def held(runnings: list[Running]) -> Iterator[None]:
+    """Hold back new batches of the queries, so that what is written meanwhile falls into one batch."""
+    locks = [r.query._jsq.streamingQuery().awaitProgressLock() for r in runnings if r.query is not None]
+    for lock in locks:
+        lock.lock()
+    try:
+        yield
+    finally:
+        for lock in locks:
+            lock.unlock()
+
+
+@dataclass(slots=True)
+class Run:
+    """An application while it runs: its outputs, and what moves their watermarks."""
+
+    spark: SparkSession
+    plan: Plan
+    place: Place
+    lowering: Lowering
+    outputs: list[Running] = field(default_factory=list)
+
+    def add(self, output: Output, publish: Publish, trigger: dict[str, Any], *, remember: bool) -> Running:
+        """Prepare an output: lower it, and see that an old checkpoint fits."""
+        step = unsorted(output.relation)
+        if remember:
+            folder = self.place.folder(output.name.lower())
+            fingerprint.check(output, self.plan.settings, folder, folder.path, output.span)
+        frame = self.lowering.frame(step)
+        running = Running(output, frame, publish, self.place, trigger)
+        self.outputs.append(running)
+        return running
+
+    @property
+    def streams(self) -> tuple[Stream, ...]:
+        """The streams that the outputs read, each once."""
+        found = {
+            stream.name.lower(): stream
+            for running in self.outputs
+            for stream in streams_of(running.output.relation.step)
+        }
+        return tuple(found.values())
+
+    def start(self) -> None:
+        """Start every output that reads a stream; publish the others once."""
+        for running in self.outputs:
+            if running.frame.isStreaming:
+                running.start()
+            else:
+                self._publish_static(running)
+
+    def _publish_static(self, running: Running) -> None:
+        try:
+            running.publish(running.frame, 0)
+        except PySparkException as error:
+            raise failure(error, running.output.name) from error
+
+    @property
+    def streaming(self) -> list[Running]:
+        """The outputs that read a stream."""
+        return [running for running in self.outputs if running.frame.isStreaming]
+
+    def drain(self) -> None:
+        """Let every watermark pass, so that every window closes at the next batch."""
+        for stream in self.streams:
+            if stream.watermark is not None:
+                send(self.place, stream, FAR)
+
+    def needs_drain(self) -> bool:
+        """Say whether some output holds rows back until a watermark passes."""
+        return any(
+            is_stateful(step) for running in self.streaming for step in walk(running.output.relation.step)
+        ) and any(stream.watermark is not None for stream in self.streams)
+
+    def run_to_end(self) -> None:
+        """Process what is there, close every window, and end."""
+        self.start()
+        for running in self.streaming:
+            running.finish()
+        if not self.needs_drain():
+            return
+        self.drain()
+        for running in self.streaming:
+            running.start()
+        for running in self.streaming:
+            running.finish()
+
+    def watch(self, stopping: threading.Event, tick: Callable[[list[Progress]], None]) -> None:
+        """Keep going until told to stop or until an output fails; report figures at each tick."""
+        beats = Heartbeats(self.place, tuple(s for s in self.streams if idle_after(s) is not None))
+        while not stopping.wait(POLL):
+            figures = [running.observe() for running in self.streaming]
+            for running in self.streaming:
+                running.check()
+            counts: dict[str, int] = {}
+            for each in figures:
+                for name, rows in each.seen.items():
+                    counts[name] = max(counts.get(name, 0), rows)
+            beats.beat(counts)
+            tick(figures)
+            if not any(running.active.isActive for running in self.streaming):
+                return
+
+    def stop(self) -> None:
+        """Stop every output between two batches."""
+        for running in self.streaming:
+            running.stop()
+
+
+def open_run(
+    spark: SparkSession, plan: Plan, place: Place, defined: dict[str, DataFrame] | None = None
+) -> Run:
+    """Return a run of a plan, its functions known to Spark, with no output yet."""
+    for function in plan.functions.values():
+        functions.register(spark, function, place.base)
+    return Run(spark, plan, place, Lowering(spark, place, defined or {}))
+
+
+def files_publisher(output: Output, place: Place) -> Publish:
+    """Return what writes a files sink, under a name that is this checkpoint's own."""
+    if output.sink is None or not isinstance(output.sink.options, FilesSink):
+        raise TypeError("not a files sink")
+    options = output.sink.options
+    folder = Folder(resolve_path(options.path, place.base))
+    return into_files(options, folder, run_name(place.folder(output.name.lower())))
+
+
+def run_name(folder: Folder) -> str:
+    """Return a name that belongs to a checkpoint for its whole life."""
+    known = folder.read("run")
+    if known is None:
+        known = secrets.token_hex(4)
+        folder.make().write("run", known)
+    return known
