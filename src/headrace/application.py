@@ -1,5 +1,7 @@
 """The Python face: an application is built or loaded, asked, run, fed and watched."""
 
+import secrets
+import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -92,6 +94,7 @@ class Application:
     name: str = "application"
     plan: Plan = field(default_factory=Plan)
     fed: bool = False
+    durable: bool = False
     log: Path | None = None
     _frames: dict[str, "DataFrame"] = field(default_factory=dict, repr=False)
     _callables: dict[str, tuple[Callable[..., Any], str]] = field(default_factory=dict, repr=False)
@@ -109,7 +112,7 @@ class Application:
             raise HeadraceError(f'file "{path}" cannot be read', detail=f"{error.strerror}.") from error
         except UnicodeDecodeError as error:
             raise HeadraceError(f'file "{path}" is not UTF-8 text', detail=f"{error}.") from error
-        application = cls(directory=file.resolve().parent, name=file.stem, **options)
+        application = cls(directory=file.resolve().parent, name=file.stem, durable=True, **options)
         return application.add(fill(text, str(path), variables or {}))
 
     def sql(self, text: str) -> "Application":
@@ -173,7 +176,7 @@ class Application:
         from headrace.spark.records import quoted
         from headrace.spark.run import unsorted
 
-        run = self._open(self._state(), bounded=False)
+        run = self._open(self.state_folder(), bounded=False)
         made = run.lowering.frame(unsorted(self.plan.relation(name)))
         return made.select(*[quoted(column) for column in columns_of(made)])
 
@@ -185,7 +188,7 @@ class Application:
             raise PlanError(f'unknown stream "{stream}"')
         lines = [row if isinstance(row, str) else to_json_line(dict(row)) for row in rows]
         self.session()
-        folder = self._place(self._state(), bounded=False).feed(stream).make()
+        folder = self._place(self.state_folder(), bounded=False).feed(stream).make()
         number = len(folder.names())
         folder.write(f"{number:08d}-{micros(now())}.jsonl", "\n".join(lines) + "\n")
         return self
@@ -194,34 +197,34 @@ class Application:
         """Read what is there, close every window, and return what each output has published."""
         check_runnable(self.plan)
         self.session()
-        once = f"{self._state()}/once"
-        run = self._open(once, bounded=True, controlled=True)
+        once = self._scratch()
+        run = self._run = self._open(once, bounded=True, controlled=True)
         answers = []
         for output in self.plan.outputs:
             store = MemoryStore()
             run.add(output, self._publisher(output, store, run, None), {"availableNow": True}, remember=False)
-            if not _has_sink(output):
+            if output.sink is None or _is_shown(output):
                 answers.append(Answered(output, store))
         try:
             run.run_to_end()
         finally:
             run.stop()
-        run.place.folder().delete()
+            run.place.folder().delete()
         return answers
 
     def start(self, notice: Notice | None = None) -> "Application":
         """Start every output and return; rows that come and go are told to ``notice``."""
         check_runnable(self.plan)
         self.session()
-        run = self._open(self._state(), bounded=False)
+        run = self._open(self.state_folder(), bounded=False)
         seconds = self.plan.settings.trigger.total_seconds()
         trigger = {"processingTime": f"{int(seconds * 1000)} milliseconds"}
         for output in self.plan.outputs:
             store = self._durable(output, run)
             self._stores[output.name.lower()] = store
             run.add(output, self._publisher(output, store, run, notice), trigger, remember=True)
-        run.start()
         self._run = run
+        run.start()
         return self
 
     def wait(self, stopping: threading.Event, tick: Callable[[list["Progress"]], None]) -> None:
@@ -255,19 +258,36 @@ class Application:
 
     def forget(self) -> None:
         """Delete the checkpoints and views of earlier runs."""
+        state = self.state_folder()
+        if "://" not in state:
+            shutil.rmtree(state, ignore_errors=True)
+            return
         self.session()
-        self._place(self._state(), bounded=False).folder().delete()
+        self._place(state, bounded=False).folder().delete()
 
-    def _state(self) -> str:
-        if self.state is None and self.plan.settings.state is None and not self._is_durable():
-            if self._temporary is None:
-                self._temporary = tempfile.TemporaryDirectory(prefix="headrace-", ignore_cleanup_errors=True)
-            return str(self._temporary.name)
-        return self.state or self.plan.settings.state or str(self.directory / ".headrace" / self.name)
+    def state_folder(self) -> str:
+        """Return the folder or URL of this application's own checkpoints and views.
 
-    def _is_durable(self) -> bool:
-        """Say whether the application stands in a file, beside which its state can be kept."""
-        return self.name != "application"
+        It is named after the application, so that several can share what ``state`` or SET names.
+        """
+        root = self.state
+        if root is None and self.plan.settings.state is not None:
+            root = self.plan.settings.state
+            root = root if "://" in root else str(self.directory / root)
+        if root is None:
+            root = str(self.directory / ".headrace") if self.durable else self._temporary_folder()
+        return f"{root.rstrip('/')}/{self.name}"
+
+    def _temporary_folder(self) -> str:
+        if self._temporary is None:
+            self._temporary = tempfile.TemporaryDirectory(prefix="headrace-", ignore_cleanup_errors=True)
+        return str(self._temporary.name)
+
+    def _scratch(self) -> str:
+        """Return a new folder for a run that ends; no other run, earlier or at the same time, has it."""
+        named = self.state is not None or self.plan.settings.state is not None
+        root = self.state_folder() if named else self._temporary_folder()
+        return f"{root}/once-{secrets.token_hex(4)}"
 
     def _place(self, state: str, *, bounded: bool, controlled: bool = False) -> Any:
         from headrace.spark.place import Place
@@ -286,10 +306,17 @@ class Application:
         return open_run(spark, plan, self._place(state, bounded=bounded, controlled=controlled), self._frames)
 
     def _durable(self, output: Output, run: "Run") -> Store:
-        if not run.place.is_local:
-            return MemoryStore()
-        path = Path(run.place.folder(output.name.lower()).path.removeprefix("file://")) / "view.sqlite"
-        return SqliteStore(path, keep_plain=output.role == "view" or _is_memory(output))
+        if not run.place.is_local or output.relation.kind is Kind.STATIC:
+            return MemoryStore()  # rows that are read once are read again by the next run
+        return SqliteStore(self._view_file(output.name), keep_plain=output.role == "view" or _is_memory(output))
+
+    def _view_file(self, name: str) -> Path:
+        return Path(self.state_folder().removeprefix("file://")) / name.lower() / "view.sqlite"
+
+    def remembered(self, name: str) -> list[dict[str, Any]]:
+        """Return the rows of an output as the last run left them, empty if none did on this machine."""
+        file = self._view_file(name)
+        return SqliteStore(file, keep_plain=False).rows() if file.is_file() else []
 
     def _publisher(self, output: Output, store: Store, run: "Run", notice: Notice | None) -> Any:
         from headrace.spark.publish import into_store
@@ -298,10 +325,6 @@ class Application:
         if output.sink is not None and isinstance(output.sink.options, FilesSink):
             return files_publisher(output, run.place)
         return into_store(store, output.name, notice if _is_shown(output) else None)
-
-
-def _has_sink(output: Output) -> bool:
-    return output.sink is not None
 
 
 def _is_memory(output: Output) -> bool:

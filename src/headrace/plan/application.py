@@ -62,6 +62,7 @@ class Plan:
     names: dict[str, str] = field(default_factory=dict)
     sets: list[st.SetOption] = field(default_factory=list)
     settings: Settings = field(default_factory=Settings)
+    statements: int = 0
 
     def relation(self, name: str) -> Relation:
         """Return the relation of a view, stream, table, sink or companion, for a program that asks."""
@@ -89,6 +90,7 @@ def plan_application(
             if error.span is None:
                 error.span = statement.span
             raise
+        plan.statements += 1
     plan.settings = read_settings(plan.sets)
     return plan
 

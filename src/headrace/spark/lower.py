@@ -55,12 +55,13 @@ class Lowering:
     spark: SparkSession
     place: Place
     defined: dict[str, DataFrame] = field(default_factory=dict)
+    timed: bool = True
 
     def frame(self, step: Step) -> DataFrame:
         """Return the DataFrame of a step; what Spark refuses is reported at its place in the text."""
         match step:
             case Scan(stream=stream):
-                return self._source(step, lambda: scans.scan(self.spark, stream, self.place))
+                return self._source(step, lambda: scans.scan(self.spark, stream, self.place, timed=self.timed))
             case ReadDead(stream=stream):
                 return self._source(step, lambda: scans.dead(self.spark, stream, self.place))
             case ReadTable(table=table):

@@ -81,11 +81,10 @@ def _sql(tree: exp.Expr) -> str:
     return str(tree.sql(dialect=Headrace))
 
 
-def failure(error: BaseException, output: str) -> HeadraceError:
-    """Return what a running query died of, in a form for the user."""
-    text = str(error)
-    if isinstance(error, Py4JJavaError):
-        text = f"{error.java_exception}"
+def failure(error: BaseException, output: str, causes: str = "") -> HeadraceError:
+    """Return what a running query died of, in a form for the user; ``causes`` is the chain inside Spark."""
+    text = f"{error.java_exception}" if isinstance(error, Py4JJavaError) else str(error)
+    text = f"{text}\n{causes}"
     condition, message = message_of(error)
     cause = _deepest(text)
     name = f'"{output}" failed'
@@ -118,7 +117,18 @@ def failure(error: BaseException, output: str) -> HeadraceError:
             f"{name}: {_lower(known.group(2).strip())}",
             hint=_HINTS.get(known.group(1), "Mend the cause and run again: it resumes from its checkpoint."),
         )
-    return JobFailed(f"{name}: {message or cause}", hint="Run again: it resumes from its checkpoint.")
+    return JobFailed(
+        f"{name}: {_lower(_short(cause)) or message}", hint="Run again: it resumes from its checkpoint."
+    )
+
+
+def _short(cause: str) -> str:
+    """Return a cause without the name of its class.
+
+    >>> _short("java.io.IOException: disk on fire")
+    'disk on fire'
+    """
+    return re.sub(r"^[\w.$]+(?:Exception|Error): ", "", cause)
 
 
 def _lower(text: str) -> str:

@@ -11,17 +11,20 @@ from headrace.spark.collect import published
 from headrace.spark.storage import Folder
 from headrace.views.store import Change, Store
 
-Publish = Callable[[DataFrame, int], None]
+Publish = Callable[[DataFrame, int], int | None]
+"""Takes a batch; returns how many rows came or went, if it knows."""
 Notice = Callable[[str, int, Sequence[Change]], None]
 
 
 def into_store(store: Store, name: str, notice: Notice | None = None) -> Publish:
     """Return a function that keeps a batch in a store and tells what it changed."""
 
-    def publish(frame: DataFrame, batch: int) -> None:
-        changes = store.apply(batch, published(frame))
+    def publish(frame: DataFrame, batch: int) -> int:
+        rows = list(published(frame))  # also when the store knows the batch: state is kept by computing it
+        changes = store.apply(batch, rows)
         if notice is not None and changes:
             notice(name, batch, changes)
+        return len(changes)
 
     return publish
 
@@ -37,15 +40,16 @@ def into_files(options: FilesSink, folder: Folder, run: str) -> Publish:
 
 @dataclass(slots=True)
 class Guard:
-    """Keeps what a publishing function raised, so that it is reported as it was and not as text."""
+    """Keeps what a publishing function raised, so that it is reported as it was; counts rows."""
 
     publish: Publish
     error: BaseException | None = None
+    rows: int = 0
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
         """Publish a batch."""
         try:
-            self.publish(frame, batch)
+            self.rows += self.publish(frame, batch) or 0
         except BaseException as error:
             self.error = error
             raise

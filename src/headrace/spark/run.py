@@ -11,6 +11,7 @@ from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.streaming import StreamingQuery
 
 from headrace.catalog.objects import Stream
@@ -25,7 +26,7 @@ from headrace.spark.heartbeats import Heartbeats, idle_after, send
 from headrace.spark.lower import Lowering
 from headrace.spark.mistakes import blame, failure
 from headrace.spark.place import FAR, Place
-from headrace.spark.progress import Progress
+from headrace.spark.progress import PUBLISHED, Progress
 from headrace.spark.publish import Guard, Publish, into_files
 from headrace.spark.storage import Folder
 
@@ -63,7 +64,7 @@ class Running:
 
     def start(self) -> None:
         """Start the query, from its checkpoint if there is one."""
-        guard = Guard(self.publish)
+        guard = Guard(self.publish, rows=self.guard.rows if self.guard is not None else 0)
         mode = "update" if self.output.relation.kind is Kind.CHANGELOG else "append"
         writer = self.frame.writeStream.outputMode(mode).option("checkpointLocation", self.checkpoint.path)
         writer = writer.trigger(**self.trigger)
@@ -92,6 +93,8 @@ class Running:
         if self.query is not None:
             for report in self.query.recentProgress:
                 self.progress.take(_as_dict(report))
+        if self.guard is not None and not _counts_itself(self.output):
+            self.progress.rows_out = self.guard.rows
         return self.progress
 
     def check(self) -> None:
@@ -108,7 +111,17 @@ class Running:
         inner = self.guard.error if self.guard is not None else None
         if isinstance(inner, HeadraceError):
             raise inner
-        raise failure(inner or error, self.output.name) from error
+        raise failure(inner or error, self.output.name, self._causes()) from error
+
+    def _causes(self) -> str:
+        """Return the chain of errors inside Spark, which its Python side does not show."""
+        if self.query is None or not self.query._jsq.exception().isDefined():
+            return ""
+        lines, error = [], self.query._jsq.exception().get()
+        while error is not None and len(lines) < 20:
+            lines.append(f"Caused by: {error.toString()}")
+            error = error.getCause()
+        return "\n".join(lines)
 
     def wait(self) -> None:
         """Wait until all that is there is processed."""
@@ -155,7 +168,13 @@ def _as_dict(report: Any) -> dict[str, Any]:
             for each in report.stateOperators
         ],
         "eventTime": dict(report.eventTime),
+        "sink": {"numOutputRows": report.sink.numOutputRows},
     }
+
+
+def _counts_itself(output: Output) -> bool:
+    """Say whether Spark writes the rows of an output, so that it alone knows how many."""
+    return output.sink is not None and isinstance(output.sink.options, (FilesSink, NoopSink))
 
 
 @contextmanager
@@ -188,6 +207,8 @@ class Run:
             folder = self.place.folder(output.name.lower())
             fingerprint.check(output, self.plan.settings, folder, folder.path, output.span)
         frame = self.lowering.frame(step)
+        if output.sink is not None and isinstance(output.sink.options, FilesSink) and frame.isStreaming:
+            frame = frame.observe(PUBLISHED, F.count(F.lit(1)).alias("rows"))
         running = Running(output, frame, publish, self.place, trigger)
         self.outputs.append(running)
         return running

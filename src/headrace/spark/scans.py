@@ -17,15 +17,18 @@ from headrace.errors import HeadraceError
 from headrace.language.dialect import Headrace
 from headrace.spark import records
 from headrace.spark.heartbeats import idle_after
-from headrace.spark.place import FAR, Place
+from headrace.spark.place import Place
 from headrace.spark.records import CORRUPT, quoted
 
 HIDDEN = ("__raw", "__position", "__ingested_at", "__received_at")
 _numbers = count()
 
 
-def scan(spark: SparkSession, stream: Stream, place: Place) -> DataFrame:
-    """Return the rows of a stream that fit its columns; the others are counted."""
+def scan(spark: SparkSession, stream: Stream, place: Place, *, timed: bool) -> DataFrame:
+    """Return the rows of a stream that fit its columns; the others are counted.
+
+    A query that remembers nothing needs no watermark, and is faster without.
+    """
     records_ = _records(spark, stream, place, keep_raw=False)
     frame = _with_verdict(_computed(records_, stream), stream)
     frame = frame.observe(
@@ -34,7 +37,7 @@ def scan(spark: SparkSession, stream: Stream, place: Place) -> DataFrame:
         F.count_if(F.col("__dead")).alias("dead"),
     )
     rows = frame.filter("NOT __dead").select(*[F.col(quoted(column.name)) for column in stream.columns])
-    return _watermarked(spark, rows, stream, place)
+    return _watermarked(spark, rows, stream, place) if timed else rows
 
 
 def dead(spark: SparkSession, stream: Stream, place: Place) -> DataFrame:
@@ -201,29 +204,35 @@ def _with_verdict(frame: DataFrame, stream: Stream) -> DataFrame:
 
 
 def _watermarked(spark: SparkSession, rows: DataFrame, stream: Stream, place: Place) -> DataFrame:
-    """Return rows under their watermark.
+    """Return rows under their watermark, which follows every row of the stream, whatever a query keeps of it.
 
     Control rows join the stream before the watermark and leave it after: they move it when no row does.
-    The filter names the event time so that Spark does not push it below the watermark.
+    The last filter is a barrier. Spark would push a query's own conditions below the watermark, which would
+    then follow only the rows that the query keeps; it pushes nothing through a condition that is not
+    deterministic.
     """
     watermark = stream.watermark
     if watermark is None:
         return rows
     delay = f"{int(watermark.delay.total_seconds() * 1000)} milliseconds"
     time = quoted(watermark.column)
-    if not place.controlled and idle_after(stream) is None:
-        return rows.withWatermark(watermark.column, delay)
-    folder = place.control(stream.name).make()
-    beats = spark.readStream.schema("value STRING").text(folder.path).selectExpr("CAST(value AS TIMESTAMP) AS at")
-    nothing = [
-        (F.col("at") if field.name == watermark.column else F.lit(None).cast(field.dataType)).alias(field.name)
-        for field in rows.schema.fields
-    ]
-    united = rows.withColumn("__beat", F.lit(False)).unionByName(
-        beats.select(*nothing, F.lit(True).alias("__beat"))
-    )
+    united = rows.withColumn("__beat", F.lit(False))
+    if place.controlled or idle_after(stream) is not None:
+        united = united.unionByName(_beats(spark, rows, stream, place, watermark.column))
     return (
         united.withWatermark(watermark.column, delay)
-        .filter(f"NOT (__beat AND {time} IS NOT NULL) AND {time} < TIMESTAMP '{FAR.isoformat()}'")
+        .filter(f"NOT (__beat AND {time} IS NOT NULL AND spark_partition_id() >= 0)")
         .drop("__beat")
     )
+
+
+def _beats(spark: SparkSession, rows: DataFrame, stream: Stream, place: Place, time: str) -> DataFrame:
+    """Return the control rows of a stream: an event time and nothing else."""
+    folder = place.control(stream.name).make()
+    lines = spark.readStream.schema("value STRING").text(folder.path)
+    beats = lines.selectExpr("CAST(value AS TIMESTAMP) AS at")
+    columns = [
+        (F.col("at") if field.name == time else F.lit(None).cast(field.dataType)).alias(field.name)
+        for field in rows.schema.fields
+    ]
+    return beats.select(*columns, F.lit(True).alias("__beat"))

@@ -95,7 +95,9 @@ class Folder:
         session = SparkSession.getActiveSession()
         configuration = session._jsc.hadoopConfiguration() if session is not None else None
         system = path.getFileSystem(configuration)
-        return getattr(system, "getRawFileSystem", lambda: system)(), path
+        if str(system.getClass().getSimpleName()) == "LocalFileSystem":
+            system = system.getRawFileSystem()  # without it every small file has a checksum file beside it
+        return system, path
 
 
 def _jvm() -> Any:

@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -89,6 +90,16 @@ def _replace(old: Row | None, new: Published) -> Iterator[Change]:
         yield Change("insert", new.row)
 
 
+def _row(text: str) -> Row:
+    """Return a row from its JSON; written again it gives the same text, so a withdrawal matches its row.
+
+    >>> to_json_line(_row('{"price": 1.50, "small": 1e-07}'))
+    '{"price": 1.50, "small": 1e-07}'
+    """
+    row: Row = json.loads(text, parse_float=lambda digits: (float if "e" in digits else Decimal)(digits))
+    return row
+
+
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS published (key TEXT PRIMARY KEY, row TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS batches (batch INTEGER PRIMARY KEY);
@@ -145,7 +156,7 @@ class SqliteStore:
             return
         if found is not None:
             connection.execute("DELETE FROM published WHERE key = ?", (each.key,))
-            yield Change("delete", json.loads(found[0]))
+            yield Change("delete", _row(found[0]))
         if each.keep:
             connection.execute("INSERT INTO published VALUES (?, ?)", (each.key, text))
             yield Change("insert", each.row)
@@ -154,4 +165,4 @@ class SqliteStore:
         """Return the rows as they stand, in the order of their keys."""
         with closing(self._connect()) as connection:
             found = connection.execute("SELECT row FROM published ORDER BY key")
-            return [json.loads(text) for (text,) in found]
+            return [_row(text) for (text,) in found]

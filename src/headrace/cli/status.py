@@ -1,0 +1,151 @@
+"""The figures of a running query go in, the words that people watch come out."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from headrace.plan.application import Plan
+
+if TYPE_CHECKING:
+    from headrace.spark.progress import Progress
+
+__all__ = ["Figures", "Meter", "bytes_text", "dead_notices", "duration_text", "status_line"]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What one output did so far, what it does per second now, and how far its time has come."""
+
+    name: str
+    batch: int
+    rows_in: int
+    in_per_second: float
+    rows_out: int
+    out_per_second: float
+    batch_time: timedelta
+    watermark_at: datetime | None
+    lag: timedelta | None
+    state_rows: int
+    state_bytes: int
+    late: int
+    dead: int
+
+
+@dataclass(slots=True)
+class Meter:
+    """Measures rates over the last few seconds; it is told the time, so that it can be tested."""
+
+    over: timedelta = timedelta(seconds=5)
+    samples: dict[str, deque[tuple[datetime, int, int]]] = field(default_factory=dict)
+
+    def measure(self, progress: "Progress", now: datetime) -> Figures:
+        """Return the figures of an output as of now."""
+        samples = self.samples.setdefault(progress.name, deque())
+        samples.append((now, progress.rows_in, progress.rows_out))
+        while len(samples) > 2 and samples[1][0] <= now - self.over:
+            samples.popleft()
+        began, first_in, first_out = samples[0]
+        seconds = (now - began).total_seconds()
+        return Figures(
+            name=progress.name,
+            batch=progress.batch,
+            rows_in=progress.rows_in,
+            in_per_second=(progress.rows_in - first_in) / seconds if seconds > 0 else 0.0,
+            rows_out=progress.rows_out,
+            out_per_second=(progress.rows_out - first_out) / seconds if seconds > 0 else 0.0,
+            batch_time=progress.batch_time,
+            watermark_at=progress.watermark_at,
+            lag=None if progress.watermark_at is None else now - progress.watermark_at,
+            state_rows=progress.state_rows,
+            state_bytes=progress.state_bytes,
+            late=progress.late,
+            dead=progress.dead,
+        )
+
+
+def status_line(figures: Figures, now: datetime) -> str:
+    """Return one line that says how an output is doing.
+
+    >>> from datetime import UTC
+    >>> now = datetime(2024, 1, 1, 12, 0, 5, tzinfo=UTC)
+    >>> took = timedelta(seconds=0.21)
+    >>> figures = Figures("query_1", 12, 1200, 240.4, 34, 7, took, None, None, 12, 1200, 0, 3)
+    >>> print(status_line(figures, now))
+    12:00:05 query_1 batch 12 in 1200 (240/s) out 34 (7/s) batch 0.21 s state 12 rows 1.2 kB late 0 dead 3
+    """
+    parts = [
+        f"{now:%H:%M:%S} {figures.name}",
+        f"batch {figures.batch}" if figures.batch >= 0 else "waiting",
+        f"in {figures.rows_in} ({figures.in_per_second:.0f}/s)",
+        f"out {figures.rows_out} ({figures.out_per_second:.0f}/s)",
+        f"batch {figures.batch_time.total_seconds():.2f} s",
+    ]
+    if figures.watermark_at is not None and figures.lag is not None:
+        parts.append(
+            f"watermark {watermark_text(figures.watermark_at, now)} (lag {duration_text(figures.lag)})"
+        )
+    parts.append(f"state {figures.state_rows} rows {bytes_text(figures.state_bytes)}")
+    parts.append(f"late {figures.late} dead {figures.dead}")
+    return " ".join(parts)
+
+
+def watermark_text(watermark_at: datetime, now: datetime) -> str:
+    """Return a watermark as a time of day, with its date unless that is today's."""
+    return (
+        f"{watermark_at:%H:%M:%S}"
+        if watermark_at.date() == now.date()
+        else f"{watermark_at:%Y-%m-%d %H:%M:%S}"
+    )
+
+
+def duration_text(duration: timedelta) -> str:
+    """Return a duration roughly, as a person would say it.
+
+    >>> [duration_text(timedelta(seconds=s)) for s in (0.4, 3, 75, 4000, 200000)]
+    ['0.4 s', '3 s', '1 min 15 s', '1 h 6 min', '2 d 7 h']
+    """
+    seconds = duration.total_seconds()
+    if seconds < 0:
+        return f"-{duration_text(-duration)}"
+    if seconds < 60:
+        return f"{seconds:.1f}".removesuffix(".0") + " s"
+    whole = int(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    if whole < 86400:
+        return f"{whole // 3600} h {whole % 3600 // 60} min"
+    return f"{whole // 86400} d {whole % 86400 // 3600} h"
+
+
+def bytes_text(size: int) -> str:
+    """Return a size with a unit.
+
+    >>> [bytes_text(size) for size in (12, 1200, 5_300_000, 2_000_000_000)]
+    ['12 B', '1.2 kB', '5.3 MB', '2.0 GB']
+    """
+    if size < 1000:
+        return f"{size} B"
+    value = float(size)
+    for unit in ("kB", "MB", "GB"):
+        value /= 1000
+        if value < 1000:
+            return f"{value:.1f} {unit}"
+    return f"{value / 1000:.1f} TB"
+
+
+def dead_notices(figures: Iterable["Progress"], plan: Plan, known: set[str] | None = None) -> Iterator[str]:
+    """Yield, once for each stream, how many of its records did not parse and where to look at them."""
+    worst: dict[str, int] = {}
+    for each in figures:
+        for stream, dead in each.dead_of.items():
+            worst[stream] = max(worst.get(stream, 0), dead)
+    for stream, dead in worst.items():
+        if dead == 0 or (known is not None and stream in known):
+            continue
+        if known is not None:
+            known.add(stream)
+        name = plan.streams[stream].name if stream in plan.streams else stream
+        records = "1 record" if dead == 1 else f"{dead} records"
+        yield f"{records} of {name} did not parse; see: SELECT * FROM {name}.dead"
