@@ -20,6 +20,7 @@ from headrace.cli.signals import Stopping
 from headrace.cli.status import Meter, dead_notices, status_line
 from headrace.cli.workplace import alone, run_log
 from headrace.plan.application import Plan, check_runnable
+from headrace.plan.steps import Kind
 from headrace.views.store import Change
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def run_foreground(
         print_answers(plan, output)
         return
     state = application.state_folder()
-    stopping = Stopping(lambda: complain("\nstopping after this batch; press Ctrl-C again to stop at once"))
+    stopping = Stopping(lambda: complain("stopping after this batch; press Ctrl-C again to stop at once"))
     try:
         with stopping.listening(), alone(state):
             if fresh:
@@ -107,7 +108,7 @@ def run_foreground(
         complain("stopped at once; the next run takes up the batch that was under way again")
         sys.stdout.flush()
         os._exit(INTERRUPTED)  # Spark would wait for its batch
-    if resumes:
+    if resumes and any(each.relation.kind is not Kind.STATIC for each in plan.outputs):
         complain(f"stopped; the next run resumes from {state}")
 
 

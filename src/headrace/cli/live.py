@@ -145,7 +145,8 @@ class Live:
 
     def _most_rows(self) -> int:
         """Return how many rows of each output fit: what does not fit would push the rest out of sight."""
-        taken = 4 + len(self._figures) + len(self._dead)
+        lines = 1 if self.console.width >= WIDE else 3
+        taken = 4 + lines * len(self._figures) + len(self._dead)
         each = (self.console.height - taken) // max(1, len(self._recent)) - 5
         return max(1, min(each, MOST_ROWS))
 
@@ -196,10 +197,10 @@ def _rows_table(recent: Recent, most: int) -> RenderableType:
     title = f"{recent.shown.name}: {recent.count:,} row{'' if recent.count == 1 else 's'}"
     if recent.count > len(rows):
         title += f", the last {len(rows)}"
-    table = Table(title=visible(title), title_justify="left", title_style="bold", header_style="bold")
+    table = Table(header_style="bold")
     for name in columns:
         numeric = is_numeric([row[name] for row in rows])
         table.add_column(Text(visible(name)), justify="right" if numeric else "left", no_wrap=True)
     for row in rows:
         table.add_row(*(Text(cell_text(row[name])) for name in columns))
-    return table
+    return Group(Text(visible(title), style="bold"), table)

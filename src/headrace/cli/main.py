@@ -159,3 +159,7 @@ def main() -> None:
         # Rows are UTF-8 whatever the locale says; a lone surrogate must not end a run.
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     app()
+
+
+if __name__ == "__main__":
+    main()

@@ -73,9 +73,11 @@ def start_spark(open_session: Callable[[], object], log: Path) -> None:
 
 def _divert_python(log: Path) -> None:
     """Send what py4j and pyspark say in this process to the log too: Headrace reports failures itself."""
+    from pyspark.logger import PySparkLogger
+
     warnings.simplefilter("ignore")
-    handler = logging.FileHandler(log, delay=True)
-    for name in ("py4j", "pyspark"):
-        logger = logging.getLogger(name)
-        logger.addHandler(handler)
+    own = [PySparkLogger.getLogger(name) for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger")]
+    for logger in (logging.getLogger("py4j"), logging.getLogger("pyspark"), *own):
+        logger.handlers.clear()
+        logger.addHandler(logging.FileHandler(log, delay=True))
         logger.propagate = False

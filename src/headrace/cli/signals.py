@@ -34,14 +34,14 @@ class Stopping:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Listen for signals, and leave them as they were."""
+        """Listen for signals, and leave them as they were; one that comes after the end is too late."""
         before = [signal.getsignal(number) for number in _SIGNALS]
         self.listen()
         try:
             yield
         finally:
             for number, handler in zip(_SIGNALS, before, strict=True):
-                signal.signal(number, handler)
+                signal.signal(number, signal.SIG_IGN if self.signalled else handler)
 
 
 @contextmanager

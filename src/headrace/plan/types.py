@@ -71,12 +71,21 @@ def annotate(tree: exp.Expr) -> exp.Expr:
         if isinstance(node, (exp.Column, exp.Dot)) and node.type is not None:
             if node.type.this == Type.UNKNOWN:
                 return node
-            cast = exp.Cast(this=exp.Null(), to=node.type.copy())
+            cast = exp.Cast(this=exp.Null(), to=_nowhere(node.type))
             cast.meta.update(_position(node))
             return cast
         return node
 
     return annotate_types(copy.transform(stand_in, copy=False), dialect=Headrace)
+
+
+def _nowhere(kind: exp.DataType) -> exp.DataType:
+    """Return a copy of a type without its place: it stands where the column was declared."""
+    copy = kind.copy()
+    for node in copy.walk():
+        for key in ("start", "end", "line", "col"):
+            node.meta.pop(key, None)
+    return copy
 
 
 def _position(node: exp.Expr) -> dict[str, int]:

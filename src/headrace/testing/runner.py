@@ -1,5 +1,6 @@
 """Cases and an engine go in; what each case gave, straight and resumed, comes out."""
 
+import os
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from headrace.errors import HeadraceError, Source
+from headrace.language import fill
 from headrace.testing.checks import Difference, check_changes, check_error, check_rows, check_text
 from headrace.testing.directives import (
     ApplicationFile,
@@ -176,7 +178,7 @@ def _application(folder: Path, block: Block) -> tuple[Source, Path]:
         ) from error
     except UnicodeDecodeError as error:
         raise HeadraceError(f"{path} is not UTF-8 text", span=block.directive.path) from error
-    return Source(str(path), text), path.parent
+    return fill(text, str(path), os.environ), path.parent
 
 
 def _perform(step: Sequence[Block], driver: Driver, mode: Mode) -> Difference | None:

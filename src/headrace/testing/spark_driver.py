@@ -17,7 +17,7 @@ from headrace.plan.steps import Kind
 from headrace.spark.heartbeats import follows_clock, idle_after, send
 from headrace.spark.place import Place, micros
 from headrace.spark.publish import into_store
-from headrace.spark.run import Run, Running, held, open_run
+from headrace.spark.run import Run, Running, held, open_run, unsorted
 from headrace.spark.session import open_session
 from headrace.values import sort_key
 from headrace.views.store import MemoryStore
@@ -88,8 +88,16 @@ class SparkDriver:
             store = self.stores[name.lower()] = MemoryStore()
             output = Output(name, plan.relation(name), None, "test")
             self.run.add(output, into_store(store, name), {"processingTime": "0 seconds"}, remember=False)
+        if not relations:
+            self._check_all()
         self.run.start()
         self._settle()
+
+    def _check_all(self) -> None:
+        """Let Spark analyse every query, as a start would, so that a wrong one is found."""
+        plan = self.application.plan
+        for relation in (*plan.views.values(), *(output.relation for output in plan.outputs)):
+            self._active.lowering.frame(unsorted(relation))
 
     @property
     def _active(self) -> Run:

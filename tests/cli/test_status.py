@@ -1,0 +1,83 @@
+from datetime import UTC, datetime, timedelta
+
+from headrace import Application
+from headrace.cli.status import Meter, dead_notices, status_line
+from headrace.spark.progress import PUBLISHED, Progress
+
+NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
+
+
+def report(batch, **changes):
+    return {
+        "batchId": batch,
+        "processedRowsPerSecond": 10.0,
+        "batchDuration": 210,
+        "observedMetrics": {},
+        "stateOperators": [],
+        "eventTime": {},
+        **changes,
+    }
+
+
+def test_rates_are_measured_over_the_last_seconds():
+    meter = Meter(timedelta(seconds=5))
+    progress = Progress("q")
+    for second in range(12):
+        progress.rows_in, progress.rows_out = second * 100, second * 10
+        figures = meter.measure(progress, NOON + timedelta(seconds=second))
+    assert figures.in_per_second == 100
+    assert figures.out_per_second == 10
+    assert len(meter.samples["q"]) <= 7
+
+
+def test_the_first_measure_has_no_rate():
+    assert Meter().measure(Progress("q", rows_in=5), NOON).in_per_second == 0
+
+
+def test_a_status_line_tells_the_watermark_and_its_lag():
+    progress = Progress("q", batch=3, watermark_at=NOON - timedelta(seconds=3))
+    line = status_line(Meter().measure(progress, NOON), NOON)
+    assert "batch 3" in line
+    assert "watermark 11:59:57 (lag 3 s)" in line
+    older = Progress("q", watermark_at=NOON - timedelta(days=1))
+    line = status_line(Meter().measure(older, NOON), NOON)
+    assert "waiting" in line
+    assert "watermark 2023-12-31 12:00:00 (lag 1 d 0 h)" in line
+
+
+def test_a_stream_that_is_read_twice_counts_once():
+    progress = Progress("q")
+    progress.take(
+        report(
+            0,
+            observedMetrics={
+                "s#1": {"rows": 5, "dead": 2},
+                "s#2": {"rows": 5, "dead": 2},
+                "t#3": {"rows": 1, "dead": None},
+            },
+        )  # fmt: skip
+    )
+    progress.take(report(1, observedMetrics={"s#1": {"rows": 1, "dead": 1}}))
+    progress.take(report(1, observedMetrics={"s#1": {"rows": 1, "dead": 1}}))
+    assert (progress.rows_in, progress.dead) == (7, 3)
+    assert progress.seen == {"s": 6, "t": 1}
+    assert progress.dead_of == {"s": 3, "t": 0}
+
+
+def test_rows_that_spark_writes_by_itself_are_counted():
+    progress = Progress("q")
+    progress.take(report(0, observedMetrics={PUBLISHED: {"rows": 7}}, sink={"numOutputRows": -1}))
+    progress.take(report(1, sink={"numOutputRows": 3}))
+    assert progress.rows_out == 10
+    assert progress.seen == {}
+
+
+def test_dead_records_are_told_once_for_each_stream():
+    plan = Application().sql("CREATE STREAM Clicks (x INT) WITH (connector = 'memory')").plan
+    figures = [Progress("a", dead_of={"clicks": 1}), Progress("b", dead_of={"clicks": 3})]
+    known: set[str] = set()
+    told = ["3 records of Clicks did not parse; see: SELECT * FROM Clicks.dead"]
+    assert list(dead_notices(figures, plan, known)) == told
+    assert list(dead_notices(figures, plan, known)) == []
+    assert list(dead_notices(figures, plan)) == told
+    assert list(dead_notices([Progress("a", dead_of={"clicks": 0})], plan)) == []
