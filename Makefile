@@ -7,6 +7,7 @@ STAMP := .venv/.installed
 
 demo: $(STAMP)
 	$(BIN)/headrace demo stock_ticks --seconds 60
+	@echo 'The command is in $(BIN): export PATH="$$PWD/$(BIN):$$PATH"'
 
 test: $(STAMP)
 	$(BIN)/pytest -q

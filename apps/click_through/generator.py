@@ -63,7 +63,9 @@ def main() -> None:
     parser.add_argument("--speed", type=float, default=60, help="how much faster time runs (default 60)")
     parser.add_argument("--seed", type=int, default=1, help="the same seed and start give the same events")
     parser.add_argument(
-        "--start", type=datetime.fromisoformat, help="time of the first search (default: so that the last is now)"
+        "--start",
+        type=datetime.fromisoformat,
+        help="time of the first search (default: so that the last is now)",
     )
     given = parser.parse_args()
     folders = [given.out / "searches", given.out / "clicks"]

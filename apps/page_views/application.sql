@@ -26,6 +26,8 @@ CREATE VIEW visits AS
   FROM SESSION(page_views, at, INTERVAL 2 MINUTES)
   GROUP BY user_id, window_start, window_end;
 
-SELECT window_end, place, page, views FROM top_pages;
+CREATE SINK top_three WITH (connector = 'console')
+  AS SELECT window_end, place, page, views FROM top_pages;
 
-SELECT user_id, began_at, last_at, views, first_page FROM visits;
+CREATE SINK ended_visits WITH (connector = 'console')
+  AS SELECT user_id, began_at, last_at, views, first_page FROM visits;

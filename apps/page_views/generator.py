@@ -59,7 +59,9 @@ def main() -> None:
     parser.add_argument("--speed", type=float, default=20, help="how much faster time runs (default 20)")
     parser.add_argument("--seed", type=int, default=1, help="the same seed and start give the same views")
     parser.add_argument(
-        "--start", type=datetime.fromisoformat, help="time of the first view (default: so that the last is now)"
+        "--start",
+        type=datetime.fromisoformat,
+        help="time of the first view (default: so that the last is now)",
     )
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)

@@ -19,6 +19,9 @@ CREATE VIEW rolling AS
   FROM HOP(ticks, at, INTERVAL 5 SECONDS, INTERVAL 10 SECONDS)
   GROUP BY symbol, window_start, window_end;
 
-SELECT symbol, low, last, high, ticks FROM extremes;
+-- A console sink is a SELECT with a name.
+CREATE SINK prices WITH (connector = 'console')
+  AS SELECT symbol, low, last, high, ticks FROM extremes;
 
-SELECT window_end, symbol, mean, ticks FROM rolling;
+CREATE SINK rolling_mean WITH (connector = 'console')
+  AS SELECT window_end, symbol, mean, ticks FROM rolling;

@@ -191,6 +191,7 @@ class Application:
         folder = self._place(self.state_folder(), bounded=False).feed(stream).make()
         number = len(folder.names())
         folder.write(f"{number:08d}-{micros(now())}.jsonl", "\n".join(lines) + "\n")
+        self.fed = True
         return self
 
     def run_once(self, *, keep_sinks: bool = True) -> list[Answered]:
@@ -303,7 +304,9 @@ class Application:
             register_callable(spark, name, function, returns)
         declared = {n: f for n, f in self.plan.functions.items() if n not in self._callables}
         plan = replace(self.plan, functions=declared)
-        return open_run(spark, plan, self._place(state, bounded=bounded, controlled=controlled), self._frames)
+        place = self._place(state, bounded=bounded, controlled=controlled)
+        place.feeds = self.state_folder() if self.fed else None
+        return open_run(spark, plan, place, self._frames)
 
     def _durable(self, output: Output, run: "Run") -> Store:
         if not run.place.is_local or output.relation.kind is Kind.STATIC:

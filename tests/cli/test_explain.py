@@ -113,8 +113,8 @@ def test_svg_is_well_formed_and_shows_every_node(headrace, application):
 def test_boxes_do_not_overlap_and_lines_run_to_the_right():
     names = [f"n{number}" for number in range(12)]
     sizes = {name: (100.0 + number, 30.0 + 7 * (number % 4)) for number, name in enumerate(names)}
-    edges = [("n0", "n3"), ("n1", "n3"), ("n2", "n9"), ("n3", "n4"), ("n3", "n5"), ("n4", "n6"), ("n5", "n6"),
-             ("n0", "n6"), ("n6", "n7"), ("n6", "n8"), ("n2", "n10"), ("n8", "n10"), ("n10", "n11")]  # fmt: skip
+    pairs = [(0, 3), (1, 3), (2, 9), (3, 4), (3, 5), (4, 6), (5, 6), (0, 6), (6, 7), (6, 8), (2, 10), (8, 10)]
+    edges = [(f"n{start}", f"n{end}") for start, end in pairs]
     picture = arrange(sizes, edges)
     for one in picture.boxes:
         assert one.x >= 0 and one.y >= 0

@@ -26,8 +26,8 @@ def headrace(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "clicks").mkdir()
-    feed(tmp_path, "a", '{"at": "2024-01-01T10:00:05Z", "page": "/a"}', '{"at": "2024-01-01T10:05:00Z", "page": "/a"}',
-         '{"at": "2024-01-01T10:05:01Z", "page": "/b"}', "broken")  # fmt: skip
+    rows = [("10:00:05", "/a"), ("10:05:00", "/a"), ("10:05:01", "/b")]
+    feed(tmp_path, "a", *(f'{{"at": "2024-01-01T{at}Z", "page": "{page}"}}' for at, page in rows), "broken")
     return tmp_path
 
 

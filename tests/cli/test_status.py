@@ -55,7 +55,7 @@ def test_a_stream_that_is_read_twice_counts_once():
                 "s#2": {"rows": 5, "dead": 2},
                 "t#3": {"rows": 1, "dead": None},
             },
-        )  # fmt: skip
+        )
     )
     progress.take(report(1, observedMetrics={"s#1": {"rows": 1, "dead": 1}}))
     progress.take(report(1, observedMetrics={"s#1": {"rows": 1, "dead": 1}}))

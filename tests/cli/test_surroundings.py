@@ -82,9 +82,9 @@ def test_a_log_that_nobody_needs_is_deleted():
 
 def test_a_second_run_of_an_application_is_refused(tmp_path):
     state = str(tmp_path / "state" / "app")
-    with alone(state):
-        with pytest.raises(HeadraceError, match=f"Process {os.getpid()} holds its state"), alone(state):
-            pass
+    refused = pytest.raises(HeadraceError, match=f"Process {os.getpid()} holds its state")
+    with alone(state), refused, alone(state):
+        pass
     with alone(state):
         pass
 

@@ -89,6 +89,7 @@ def run_demo(name: str, seconds: float, folder: Path | None = None) -> None:
         file = path / "application.sql"
         variables = variables_of([f"DATA={data}", f"PORT={port}"])
         application = Application.load(file, variables, state=f"{scratch}/state")
+        application.name = path.name
         with _generating(path, data, port, seconds, Path(scratch) / "generator.log") as generator:
             if generator is not None and "${DATA" in file.read_text("utf-8"):
                 _await_file(data, generator)

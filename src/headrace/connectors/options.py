@@ -120,11 +120,12 @@ def option(
 
 
 def option_fields(kind: "type[DataclassInstance]") -> tuple[OptionField, ...]:
-    """Return what a connector's dataclass declares, in order."""
+    """Return what a connector's dataclass declares, in order; a field that is no option is left out."""
     hints = get_type_hints(kind)
     return tuple(
         OptionField(name=each.name, type=_bare(hints[each.name]), default=each.default, **each.metadata)
         for each in fields(kind)
+        if each.metadata
     )
 
 

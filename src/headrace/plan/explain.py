@@ -1,7 +1,8 @@
 """A plan goes in, its topology comes out: steps, the state each keeps and until when, and warnings."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from sqlglot import exp
 
@@ -59,13 +60,35 @@ class Node:
             yield from each.walk()
 
 
-def sql(scalar: Scalar) -> str:
-    """Return an expression as one line of SQL, quotes only where they are needed."""
+def sql(scalar: Scalar, computed: Mapping[str, exp.Expr] = MappingProxyType({})) -> str:
+    """Return an expression as one line of SQL, quotes only where they are needed.
+
+    ``computed`` are columns without a name of their own: what they stand for is shown instead.
+    """
     tree = scalar.tree.copy()
+    if computed:
+        tree = tree.transform(lambda node: _computation(node, computed))
     for identifier in tree.find_all(exp.Identifier):
         if all(part.isidentifier() for part in str(identifier.this).split(".")):
             identifier.set("quoted", False)
     return str(tree.sql(dialect=Headrace, comments=False))
+
+
+def _computation(node: exp.Expr, computed: Mapping[str, exp.Expr]) -> exp.Expr:
+    if not isinstance(node, exp.Column) or node.name not in computed:
+        return node
+    found = computed[node.name].copy()
+    return exp.paren(found) if isinstance(found, exp.Binary) and node.parent is not None else found
+
+
+def _nameless(step: Step) -> dict[str, exp.Expr]:
+    """Return what an aggregation computes for the steps above it, by the names it makes up."""
+    while isinstance(step, Filter):
+        step = step.input
+    if not isinstance(step, Aggregate):
+        return {}
+    columns = (*step.keys, *step.aggregates)
+    return {each.name: each.value.tree for each in columns if each.name.startswith(("_agg_", "_key_"))}
 
 
 def describe(step: Step) -> Described:
@@ -95,10 +118,11 @@ def describe(step: Step) -> Described:
             return Described(f"literal rows: {text}")
         case Rename(names=names, label=label):
             return Described(f"name columns for {label}: {', '.join(names)}")
-        case Project(columns=columns):
-            return Described("select " + ", ".join(map(_column, columns)))
-        case Filter(condition=condition):
-            return Described(f"keep rows where {sql(condition)}")
+        case Project(input=below, columns=columns):
+            computed = _nameless(below)
+            return Described("select " + ", ".join(_column(column, computed) for column in columns))
+        case Filter(input=below, condition=condition):
+            return Described(f"keep rows where {sql(condition, _nameless(below))}")
         case Unnest(generator=generator, names=names, outer=outer):
             return Described(
                 f"one row per element: {sql(generator)} as {', '.join(names)}" + (", or NULL" if outer else "")
@@ -125,8 +149,8 @@ def describe(step: Step) -> Described:
             return Described(text + (f", first {limit}" if limit is not None else "") + ", when complete")
 
 
-def _column(column: Column) -> str:
-    text = sql(column.value)
+def _column(column: Column, computed: Mapping[str, exp.Expr]) -> str:
+    text = sql(column.value, computed)
     return text if text == column.name else f"{text} AS {column.name}"
 
 

@@ -228,8 +228,11 @@ def _grouped(block: Block, where: Scalar | None) -> Relation:
 def _group_keys(block: Block, clause: exp.Expr | None) -> list[Scalar]:
     if clause is None:
         return []
-    for key, what in (("grouping_sets", "GROUPING SETS"), ("cube", "CUBE"), ("rollup", "ROLLUP")):
-        if clause.args.get(key):
+    for key, kind, what in (
+        ("grouping_sets", exp.GroupingSets, "GROUPING SETS"), ("cube", exp.Cube, "CUBE"),
+        ("rollup", exp.Rollup, "ROLLUP"),
+    ):  # fmt: skip
+        if clause.args.get(key) or any(isinstance(node, kind) for node in clause.expressions):
             raise not_supported(what, block.context.span(clause))
     if clause.args.get("all"):
         return [value for value in block.values if not aggregates_in(value.tree)]

@@ -27,7 +27,8 @@ class Place:
     """The folders of one run.
 
     ``fed`` are streams whose rows come from the program instead of their connector; ``controlled`` says
-    that watermarks can be moved from outside; ``bounded`` that the run ends with the input.
+    that watermarks can be moved from outside; ``bounded`` that the run ends with the input; ``feeds`` is the
+    state folder below which rows are fed, if that is not the run's own.
     """
 
     base: Path
@@ -35,6 +36,7 @@ class Place:
     fed: frozenset[str] = frozenset()
     controlled: bool = False
     bounded: bool = False
+    feeds: str | None = None
     clock: Callable[[], datetime] = now
     started_at: datetime = field(default_factory=now)
 
@@ -44,7 +46,7 @@ class Place:
 
     def feed(self, stream: str) -> Folder:
         """Return the folder whose files are the rows of a fed stream."""
-        return self.folder("feeds", stream.lower())
+        return Folder("/".join(((self.feeds or self.state).rstrip("/"), "feeds", stream.lower())))
 
     def control(self, stream: str) -> Folder:
         """Return the folder whose files move the watermark of a stream."""

@@ -1,0 +1,136 @@
+"""The applications that come along: their own tests, and generators whose rows fit their streams."""
+
+import json
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from sqlglot import exp
+
+from headrace import Application
+from headrace.cli.demo import summary, try_next
+from headrace.plan import types
+from headrace.testing.directives import Crash, Drain
+from headrace.testing.discover import discover
+from headrace.testing.files import read_file
+from headrace.testing.report import report_case
+from headrace.testing.runner import run_files
+
+ROOT = Path(__file__).parents[1]
+APPS = sorted(path.parent for path in (ROOT / "apps").glob("*/application.sql"))
+OVER_FILES = [app for app in APPS if app.name != "word_count"]
+TESTS = discover([ROOT / "apps", ROOT / "docs" / "examples"])
+
+PYTHON_TYPES = {"string": str, "number": (int, float), "boolean": bool}
+
+
+@pytest.fixture(autouse=True)
+def plain_surroundings(monkeypatch):
+    for name in ("DATA", "PORT"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_case_file(path, engine):
+    results = list(run_files([read_file(path)], engine))
+    assert results
+    failed = [report_case(result) for result in results if not result.passed]
+    assert not failed, "\n".join(failed)
+
+
+def test_there_are_applications():
+    assert [app.name for app in APPS] == ["click_through", "page_views", "stock_ticks", "word_count"]
+
+
+@pytest.mark.parametrize("app", APPS, ids=lambda app: app.name)
+def test_application_is_complete(app):
+    assert Application.load(app / "application.sql").plan.outputs
+    assert summary(app).endswith(".")
+    assert "headrace test" in try_next(app)
+    cases = [case for path in discover([app]) for case in read_file(path).cases]
+    directives = [block.directive for case in cases for block in case.blocks]
+    assert any(isinstance(each, Crash) for each in directives)
+    assert any(isinstance(each, Drain) for each in directives)
+
+
+def generate(app, folder, seed):
+    arguments = ["--out", folder, "--seconds", "1", "--rate", "300", "--seed", seed]
+    subprocess.run(
+        [sys.executable, app / "generator.py", *map(str, arguments), "--start", "2024-01-01T10:00:00+00:00"],
+        check=True,
+        timeout=60,
+    )
+    return {
+        str(path.relative_to(folder)): path.read_text("utf-8")
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize("app", OVER_FILES, ids=lambda app: app.name)
+def test_generator_writes_rows_that_the_streams_take(app, tmp_path):
+    generate(app, tmp_path, seed=7)
+    streams = Application.load(app / "application.sql", {"DATA": str(tmp_path)}).plan.streams
+    for stream in streams.values():
+        lines = [
+            line
+            for path in Path(stream.options.path).glob("*")
+            for line in path.read_text("utf-8").splitlines()
+        ]
+        assert len(lines) > 10
+        for line in lines:
+            check_record(json.loads(line), stream)
+
+
+def check_record(record, stream):
+    assert set(record) == {column.name for column in stream.stored}
+    for column in stream.stored:
+        value = record[column.name]
+        if types.is_timestamp(column.type):
+            assert datetime.fromisoformat(value).tzinfo is not None
+        else:
+            assert isinstance(value, PYTHON_TYPES[types.family(column.type)]), column.name
+        if column.type.this == exp.DType.INT:
+            assert isinstance(value, int)
+
+
+@pytest.mark.parametrize("app", OVER_FILES, ids=lambda app: app.name)
+def test_generator_repeats_itself_by_its_seed(app, tmp_path):
+    first, second, other = (
+        generate(app, tmp_path / name, seed) for name, seed in (("a", 7), ("b", 7), ("c", 8))
+    )
+    assert first == second
+    assert first != other
+
+
+@contextmanager
+def serving(app, seed):
+    arguments = ["--port", "0", "--seconds", "60", "--rate", "1000", "--seed", str(seed)]
+    with subprocess.Popen(
+        [sys.executable, app / "generator.py", *arguments], stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            yield int(process.stdout.readline().split()[-1])
+        finally:
+            process.terminate()
+
+
+def read_lines(port, count):
+    with (
+        socket.create_connection(("127.0.0.1", port), timeout=30) as connection,
+        connection.makefile() as lines,
+    ):
+        return [lines.readline().rstrip("\n") for _ in range(count)]
+
+
+def test_word_generator_serves_the_same_lines_to_each_reader():
+    with serving(ROOT / "apps" / "word_count", seed=7) as port:
+        first = read_lines(port, 20)
+        assert first == read_lines(port, 20)
+    assert all(len(line.split()) >= 4 for line in first)
+    assert len(set(first)) > 5
