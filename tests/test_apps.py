@@ -25,7 +25,7 @@ APPS = sorted(path.parent for path in (ROOT / "apps").glob("*/application.sql"))
 OVER_FILES = [app for app in APPS if app.name != "word_count"]
 TESTS = discover([ROOT / "apps", ROOT / "docs" / "examples"])
 
-PYTHON_TYPES = {"string": str, "number": (int, float), "boolean": bool}
+PYTHON_TYPES = {"text": str, "number": (int, float)}
 
 
 @pytest.fixture(autouse=True)
@@ -66,9 +66,7 @@ def generate(app, folder, seed):
         timeout=60,
     )
     return {
-        str(path.relative_to(folder)): path.read_text("utf-8")
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
+        str(path.relative_to(folder)): path.read_text("utf-8") for path in sorted(folder.rglob("*")) if path.is_file()
     }
 
 
@@ -77,11 +75,7 @@ def test_generator_writes_rows_that_the_streams_take(app, tmp_path):
     generate(app, tmp_path, seed=7)
     streams = Application.load(app / "application.sql", {"DATA": str(tmp_path)}).plan.streams
     for stream in streams.values():
-        lines = [
-            line
-            for path in Path(stream.options.path).glob("*")
-            for line in path.read_text("utf-8").splitlines()
-        ]
+        lines = [line for path in Path(stream.options.path).glob("*") for line in path.read_text("utf-8").splitlines()]
         assert len(lines) > 10
         for line in lines:
             check_record(json.loads(line), stream)
@@ -101,9 +95,7 @@ def check_record(record, stream):
 
 @pytest.mark.parametrize("app", OVER_FILES, ids=lambda app: app.name)
 def test_generator_repeats_itself_by_its_seed(app, tmp_path):
-    first, second, other = (
-        generate(app, tmp_path / name, seed) for name, seed in (("a", 7), ("b", 7), ("c", 8))
-    )
+    first, second, other = (generate(app, tmp_path / name, seed) for name, seed in (("a", 7), ("b", 7), ("c", 8)))
     assert first == second
     assert first != other
 

@@ -19,9 +19,7 @@ from headrace.testing.files import parse_file
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
 PAGES = sorted(
-    path
-    for pattern in ("*.md", "docs/*.md", "docs/decisions/*.md", "apps/*/README.md")
-    for path in ROOT.glob(pattern)
+    path for pattern in ("*.md", "docs/*.md", "docs/decisions/*.md", "apps/*/README.md") for path in ROOT.glob(pattern)
 )
 FENCE = re.compile(r"^```(?P<kind>\S*)[ ]?(?P<note>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 FIRST_SCREEN = 45
@@ -54,7 +52,7 @@ def commands(text):
 
 
 def pattern(output):
-    """Return a pattern for an output in which ``...`` stands for a part of a line, or for any lines if alone."""
+    """Return a pattern for an output: ``...`` is any part of a line, or any lines if it stands alone."""
     lines = [
         r"(?:.*\n)*" if line == "..." else re.escape(line).replace(r"\.\.\.", ".*") + r"\n"
         for line in output.splitlines()
@@ -67,9 +65,8 @@ SHOWN = [each for each in commands(README) if each.line not in RUN_ELSEWHERE]
 
 @pytest.fixture
 def copy(tmp_path, monkeypatch):
-    shutil.copytree(
-        ROOT / "docs" / "examples", tmp_path / "docs" / "examples", ignore=lambda *_: [".headrace"]
-    )
+    examples = Path("docs") / "examples"
+    shutil.copytree(ROOT / examples, tmp_path / examples, ignore=shutil.ignore_patterns(".headrace"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

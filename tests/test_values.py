@@ -90,9 +90,7 @@ def test_order(ordered: list[Any]) -> None:
 
 def test_equal_numbers_that_print_differently_have_one_order() -> None:
     rows = [{"v": value} for value in (1.0, 1, Decimal("1.00"), 0.0, -0.0)]
-    lines = {
-        tuple(to_json_line(row) for row in sorted(shuffled, key=sort_key)) for shuffled in permutations(rows)
-    }
+    lines = {tuple(to_json_line(row) for row in sorted(shuffled, key=sort_key)) for shuffled in permutations(rows)}
     assert len(lines) == 1
 
 

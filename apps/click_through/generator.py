@@ -1,4 +1,4 @@
-"""Writes searches and clicks as JSON lines, new files each second; time in them runs faster than on the clock."""
+"""Writes searches and clicks as JSON lines, new files each second; their time runs faster than the clock."""
 
 import argparse
 import heapq

@@ -1,4 +1,4 @@
-"""Writes page views as JSON lines, one new file a second; time in it runs faster than on the clock."""
+"""Writes page views as JSON lines, one new file a second; their time runs faster than the clock."""
 
 import argparse
 import json

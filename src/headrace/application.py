@@ -1,5 +1,6 @@
 """The Python face: an application is built or loaded, asked, run, fed and watched."""
 
+import atexit
 import secrets
 import shutil
 import tempfile
@@ -13,6 +14,7 @@ from sqlglot import exp
 
 from headrace.catalog.python_functions import check as check_function
 from headrace.connectors.files.options import FilesSink
+from headrace.connectors.noop.options import NoopSink
 from headrace.errors import HeadraceError, PlanError, Source
 from headrace.language import fill, parse
 from headrace.plan.application import Output, Plan, check_runnable, define_relation, plan_application
@@ -98,7 +100,7 @@ class Application:
     log: Path | None = None
     _frames: dict[str, "DataFrame"] = field(default_factory=dict, repr=False)
     _callables: dict[str, tuple[Callable[..., Any], str]] = field(default_factory=dict, repr=False)
-    _temporary: Any = field(default=None, repr=False)
+    _temporary: str | None = field(default=None, repr=False)
     _run: "Run | None" = field(default=None, repr=False)
     _stores: dict[str, Store] = field(default_factory=dict, repr=False)
 
@@ -127,7 +129,9 @@ class Application:
             check_function(self.plan.functions[name], self.directory)
         return self
 
-    def function(self, name: str, function: Callable[..., Any], returns: str, parameters: Sequence[str]) -> "Application":
+    def function(
+        self, name: str, function: Callable[..., Any], returns: str, parameters: Sequence[str]
+    ) -> "Application":
         """Add a Python function under a name, with the SQL types that it takes and gives."""
         from headrace.catalog.objects import Function
         from headrace.errors import Span
@@ -281,8 +285,9 @@ class Application:
 
     def _temporary_folder(self) -> str:
         if self._temporary is None:
-            self._temporary = tempfile.TemporaryDirectory(prefix="headrace-", ignore_cleanup_errors=True)
-        return str(self._temporary.name)
+            self._temporary = tempfile.mkdtemp(prefix="headrace-")
+            atexit.register(shutil.rmtree, self._temporary, ignore_errors=True)
+        return self._temporary
 
     def _scratch(self) -> str:
         """Return a new folder for a run that ends; no other run, earlier or at the same time, has it."""
@@ -322,11 +327,13 @@ class Application:
         return SqliteStore(file, keep_plain=False).rows() if file.is_file() else []
 
     def _publisher(self, output: Output, store: Store, run: "Run", notice: Notice | None) -> Any:
-        from headrace.spark.publish import into_store
+        from headrace.spark.publish import into_nothing, into_store
         from headrace.spark.run import files_publisher
 
         if output.sink is not None and isinstance(output.sink.options, FilesSink):
             return files_publisher(output, run.place)
+        if output.sink is not None and isinstance(output.sink.options, NoopSink):
+            return into_nothing()
         return into_store(store, output.name, notice if _is_shown(output) else None)
 
 

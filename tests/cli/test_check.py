@@ -69,9 +69,7 @@ def test_wrong_usage_exits_with_2(headrace, arguments):
 
 
 def test_variables_come_from_options_then_from_the_environment(headrace, application):
-    application.write_text(
-        "CREATE STREAM ${NAME} (x INT) WITH (connector = 'memory'); SELECT x FROM ${NAME};", "utf-8"
-    )
+    application.write_text("CREATE STREAM ${NAME} (x INT) WITH (connector = 'memory'); SELECT x FROM ${NAME};", "utf-8")
     assert headrace("check", application, env={"NAME": "s"}).exit_code == 0
     assert headrace("check", application, "--var", "NAME=t", env={"NAME": "1 2"}).exit_code == 0
     unfilled = headrace("check", application, env={"NAME": None})
@@ -130,8 +128,6 @@ def test_fifty_statements_are_checked_and_explained_without_spark(tmp_path):
 
 def test_a_closed_pipe_ends_quietly(application):
     command = f"{sys.executable} -m headrace.cli.main explain {application} | head -1"
-    ran = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False
-    )
+    ran = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
     assert ran.stdout == "select query_1\n"
     assert ran.stderr == ""

@@ -147,9 +147,7 @@ def test_results_follow_each_other():
         Result(("k",), [], shown["query_2"]),
     ]
     print_results(results, "table", stream)
-    assert stream.getvalue() == (
-        "-> read\n\nquery_1\n k | n\n---+---\n a | 1\n(1 row)\n\nquery_2\n k\n---\n(0 rows)\n"
-    )
+    assert stream.getvalue() == ("-> read\n\nquery_1\n k | n\n---+---\n a | 1\n(1 row)\n\nquery_2\n k\n---\n(0 rows)\n")
     stream = io.StringIO()
     print_results(results, "json", stream)
     assert stream.getvalue() == '{"plan": "-> read"}\n{"k": "a", "n": 1}\n'

@@ -60,10 +60,7 @@ def test_what_is_shared_stands_in_the_graph_once(application):
 
 def test_a_view_that_two_outputs_read_stands_in_the_graph_once():
     graph = topology(
-        plan_of(
-            STREAM
-            + "CREATE VIEW v AS SELECT x FROM s WHERE x > 1; SELECT x FROM v; SELECT x + 1 AS y FROM v;"
-        )
+        plan_of(STREAM + "CREATE VIEW v AS SELECT x FROM s WHERE x > 1; SELECT x FROM v; SELECT x + 1 AS y FROM v;")
     )
     views = [node for node in graph.nodes if node.name == "v"]
     assert len(views) == 1

@@ -41,10 +41,7 @@ def test_json() -> None:
 
 def test_csv() -> None:
     assert rendered(ROWS, COLUMNS, "csv") == (
-        "city,n,price,at\n"
-        "東京,5,10.50,2024-01-01T10:00:00Z\n"
-        "Köln,,2.00,\n"
-        '"a ""b"", c\nd",-12,,2024-01-01T10:00:01Z\n'
+        'city,n,price,at\n東京,5,10.50,2024-01-01T10:00:00Z\nKöln,,2.00,\n"a ""b"", c\nd",-12,,2024-01-01T10:00:01Z\n'
     )
 
 

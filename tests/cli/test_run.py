@@ -18,9 +18,7 @@ COUNTS = "SELECT page, count(*) AS n FROM clicks GROUP BY page;"
 
 
 def headrace(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [*HEADRACE, *arguments], cwd=folder, capture_output=True, text=True, timeout=180, check=False
-    )
+    return subprocess.run([*HEADRACE, *arguments], cwd=folder, capture_output=True, text=True, timeout=180, check=False)
 
 
 @pytest.fixture

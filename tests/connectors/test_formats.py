@@ -45,9 +45,7 @@ def test_csv_takes_no_nested_column(written: str) -> None:
 
 def test_csv_reads_variants_but_writes_none() -> None:
     check_format("csv", columns(v="VARIANT"), SPAN)
-    assert failure("csv", writing=True, v="VARIANT").message == (
-        'column "v" of type VARIANT does not fit format csv'
-    )
+    assert failure("csv", writing=True, v="VARIANT").message == ('column "v" of type VARIANT does not fit format csv')
 
 
 def test_text_takes_one_string() -> None:

@@ -113,9 +113,7 @@ def test_values_may_be_quoted_and_names_in_upper_case(with_clause: WithClause) -
 
 def test_options_known_elsewhere_are_skipped_and_suggested(with_clause: WithClause) -> None:
     elsewhere = frozenset({"connector"})
-    assert read(with_clause, "connector = 'sample', path = 'in'", known_elsewhere=elsewhere) == Sample(
-        path="in"
-    )
+    assert read(with_clause, "connector = 'sample', path = 'in'", known_elsewhere=elsewhere) == Sample(path="in")
     with pytest.raises(HeadraceError) as caught:
         read(with_clause, "path = 'in', conector = 'sample'", known_elsewhere=elsewhere)
     assert caught.value.hint == 'Did you mean "connector"?'

@@ -72,9 +72,7 @@ def failure(with_clause: WithClause, statement: str, clause: str) -> HeadraceErr
         ("connector = 'socket', port = 99", StreamOptions(connector="socket"), SocketSource(port=99)),
     ],
 )
-def test_streams(
-    with_clause: WithClause, clause: str, common: StreamOptions, connector: "DataclassInstance"
-) -> None:
+def test_streams(with_clause: WithClause, clause: str, common: StreamOptions, connector: "DataclassInstance") -> None:
     options, place = with_clause(clause)
     assert source_options(options, 'stream "events"', place) == (common, connector)
 
@@ -95,9 +93,7 @@ def test_streams(
         ("connector = 'noop'", SinkOptions(connector="noop"), NoopSink()),
     ],
 )
-def test_sinks(
-    with_clause: WithClause, clause: str, common: SinkOptions, connector: "DataclassInstance"
-) -> None:
+def test_sinks(with_clause: WithClause, clause: str, common: SinkOptions, connector: "DataclassInstance") -> None:
     options, place = with_clause(clause)
     assert sink_options(options, 'sink "events"', place) == (common, connector)
 

@@ -249,9 +249,7 @@ def test_ordinary_nesting_and_long_chains_are_fine():
     parse(Source("app.sql", " UNION ALL ".join(["SELECT 1"] * 300)))
 
 
-@pytest.mark.parametrize(
-    "statement", ["DROP TABLE x", "SHOW TABLES", "ALTER TABLE x ADD y", "UPDATE x SET a = 1", "5"]
-)
+@pytest.mark.parametrize("statement", ["DROP TABLE x", "SHOW TABLES", "ALTER TABLE x ADD y", "UPDATE x SET a = 1", "5"])
 def test_only_a_query_follows_with(statement, caplog):
     error_of(f"WITH x AS (SELECT 1) {statement}")
     assert not caplog.records

@@ -130,9 +130,7 @@ def test_patterns_take_part_in_comparison():
 
 
 def test_the_offset_of_last_is_kept():
-    call = tree("SELECT * FROM t MATCH_RECOGNIZE (MEASURES last(a.v, 1) AS v PATTERN (a+))").find(
-        exp.Anonymous
-    )
+    call = tree("SELECT * FROM t MATCH_RECOGNIZE (MEASURES last(a.v, 1) AS v PATTERN (a+))").find(exp.Anonymous)
     assert function_name(call) == "last"
     assert len(call.expressions) == 2
 

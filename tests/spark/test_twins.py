@@ -54,7 +54,14 @@ def rows_of(random_: random.Random, count: int) -> list[dict]:
 
 def lines(rows: list[dict]) -> list[str]:
     return [
-        json.dumps({"id": r["id"], "k": r["k"], "x": r["x"], "at": (START + timedelta(milliseconds=r["ms"])).isoformat()})
+        json.dumps(
+            {
+                "id": r["id"],
+                "k": r["k"],
+                "x": r["x"],
+                "at": (START + timedelta(milliseconds=r["ms"])).isoformat(),
+            }
+        )
         for r in rows
     ]
 
@@ -101,7 +108,12 @@ def twin_hop(rows):
 
 def twin_expanded(rows):
     return [
-        {"k": k, "window_start": iso(s), "window_end": iso(e), "kinds": len({r["x"] for r in m if r["x"] is not None})}
+        {
+            "k": k,
+            "window_start": iso(s),
+            "window_end": iso(e),
+            "kinds": len({r["x"] for r in m if r["x"] is not None}),
+        }
         for (k, s, e), m in groups(rows, lambda ms: windows(ms, 4000, 10000)).items()
     ]
 
@@ -126,7 +138,12 @@ def twin_session(rows):
         for ms in [*times, None]:
             if current and (ms is None or ms > current[-1] + 2000):
                 result.append(
-                    {"k": k, "window_start": iso(current[0]), "window_end": iso(current[-1] + 2000), "n": len(current)}
+                    {
+                        "k": k,
+                        "window_start": iso(current[0]),
+                        "window_end": iso(current[-1] + 2000),
+                        "n": len(current),
+                    }
                 )
                 current = []
             current.append(ms)
@@ -134,9 +151,7 @@ def twin_session(rows):
 
 
 def pairs(left, right):
-    return [
-        (a, b) for a, b in product(left, right) if a["k"] == b["k"] and a["ms"] - 2000 <= b["ms"] <= a["ms"] + 3000
-    ]
+    return [(a, b) for a, b in product(left, right) if a["k"] == b["k"] and a["ms"] - 2000 <= b["ms"] <= a["ms"] + 3000]
 
 
 def twin_inner(left, right):
@@ -172,10 +187,10 @@ def twin_top(rows):
 def normal(rows) -> list[str]:
     plain = []
     for row in rows:
-        row = {key: json_value(value) for key, value in row.items()}
-        row = {key: sorted(value) if isinstance(value, list) else value for key, value in row.items()}
-        row = {key: round(value, 9) if isinstance(value, float) else value for key, value in row.items()}
-        plain.append(json.dumps(row, sort_keys=True))
+        values = {key: json_value(value) for key, value in row.items()}
+        values = {key: sorted(value) if isinstance(value, list) else value for key, value in values.items()}
+        values = {key: round(value, 9) if isinstance(value, float) else value for key, value in values.items()}
+        plain.append(json.dumps(values, sort_keys=True))
     return sorted(plain)
 
 
@@ -183,9 +198,7 @@ def normal(rows) -> list[str]:
 def test_operators_agree_with_their_twins_however_rows_are_cut(seed, engine):
     random_ = random.Random(seed)
     left, right = rows_of(random_, 70), rows_of(random_, 60)
-    driver = engine.open(
-        Source("twins.sql", APPLICATION), directory=Path.cwd(), relations=VIEWS, clock_at=START
-    )
+    driver = engine.open(Source("twins.sql", APPLICATION), directory=Path.cwd(), relations=VIEWS, clock_at=START)
     try:
         first, second = cuts(random_, left), cuts(random_, right)
         for number in range(max(len(first), len(second))):

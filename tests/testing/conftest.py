@@ -91,9 +91,7 @@ class ToyEngine:
     opened: list[ToyDriver] = field(default_factory=list)
     asked: list[tuple[Source, Path, tuple[str, ...]]] = field(default_factory=list)
 
-    def open(
-        self, application: Source, *, directory: Path, relations: Sequence[str], clock_at: datetime
-    ) -> ToyDriver:
+    def open(self, application: Source, *, directory: Path, relations: Sequence[str], clock_at: datetime) -> ToyDriver:
         self.asked.append((application, directory, tuple(relations)))
         streams = {}
         offset = 0

@@ -172,9 +172,7 @@ def test_reading_and_writing(tmp_path: Path) -> None:
         ("sql\n----\nrows v\n--", "not a JSON object", "--", None),
     ],
 )
-def test_a_mistake_is_an_error_at_its_place(
-    text: str, message: str, place: str | None, hint: str | None
-) -> None:
+def test_a_mistake_is_an_error_at_its_place(text: str, message: str, place: str | None, hint: str | None) -> None:
     error = wrong(text)
     assert message in error.message
     if place is not None:

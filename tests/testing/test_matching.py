@@ -71,9 +71,7 @@ def test_as_many_are_paired_as_the_multisets_share(wanted: list[int], actual: li
     st.lists(st.dictionaries(st.sampled_from("xy"), st.integers(0, 1)), max_size=4),
     st.lists(st.fixed_dictionaries({"x": st.integers(0, 1), "y": st.integers(0, 1)}), max_size=4),
 )
-def test_the_pairing_is_as_large_as_can_be(
-    wanted: list[dict[str, int]], actual: list[dict[str, int]]
-) -> None:
+def test_the_pairing_is_as_large_as_can_be(wanted: list[dict[str, int]], actual: list[dict[str, int]]) -> None:
     padded = wanted + [{"x": 9}] * max(0, len(actual) - len(wanted))
     best = max(
         sum(row.items() <= other.items() for row, other in zip(order, actual, strict=False))

@@ -89,9 +89,7 @@ def test_only_named_columns_are_compared_and_shown(engine: Any) -> None:
 
 def test_an_unknown_column_is_named(engine: Any) -> None:
     result = run(VIEW + CLICKS + '----\nrows views\n{"pag": "/a"}\n', engine)
-    assert diffs(result)[0] == (
-        'views has no column "pag". Did you mean "page"?\nthe columns of views are: page, n'
-    )
+    assert diffs(result)[0] == ('views has no column "pag". Did you mean "page"?\nthe columns of views are: page, n')
 
 
 def test_exactly_wants_every_column(engine: Any) -> None:
@@ -225,22 +223,16 @@ def rewritten(text: str, engine: Any, tmp_path: Path) -> tuple[str, list[CaseRes
 def test_rewriting_accepts_what_the_straight_run_gave(tmp_path: Path, engine: Any) -> None:
     before = (
         "# kept\n" + CHANGES + '{"page": "/x", "_change": "insert"}\n\n----\nrows views\n----\n'
-        'rows views\n{"n": 3}\n----\nrows exactly views\n{"n": 3}\n----\nexplain views\n====\n'
-        + WRONG
-        + "----\nerror"
+        'rows views\n{"n": 3}\n----\nrows exactly views\n{"n": 3}\n----\nexplain views\n====\n' + WRONG + "----\nerror"
     )
     after, results = rewritten(before, engine, tmp_path)
     assert after == (
-        "# kept\n"
-        + CHANGES
-        + '{"page": "/a", "_change": "insert"}\n--\n{"page": "/a", "_change": "delete"}\n'
+        "# kept\n" + CHANGES + '{"page": "/a", "_change": "insert"}\n--\n{"page": "/a", "_change": "delete"}\n'
         '{"page": "/a", "_change": "insert"}\n{"page": "/b", "_change": "insert"}\n\n'
         '----\nrows views\n{"page": "/a", "n": 2}\n{"page": "/b", "n": 1}\n'
         '----\nrows views\n{"n": 1}\n{"n": 2}\n'
         '----\nrows exactly views\n{"page": "/a", "n": 2}\n{"page": "/b", "n": 1}\n'
-        "----\nexplain views\nview views\n  count\n====\n"
-        + WRONG
-        + '----\nerror\nerror: unknown word "cuont"\n'
+        "----\nexplain views\nview views\n  count\n====\n" + WRONG + '----\nerror\nerror: unknown word "cuont"\n'
         '  cuont clicks by page as views\n  ^^^^^\nhint: Did you mean "count"?\n'
     )
     assert [(result.passed, result.rewritten) for result in results] == [(True, 5), (True, 1)]
@@ -254,9 +246,7 @@ def test_rewriting_leaves_what_passes(tmp_path: Path, engine: Any) -> None:
     assert rewritten(text, engine, tmp_path)[0] == text
 
 
-def test_rewriting_does_not_hide_an_error_or_a_resumed_run_that_differs(
-    tmp_path: Path, forgetful_engine: Any
-) -> None:
+def test_rewriting_does_not_hide_an_error_or_a_resumed_run_that_differs(tmp_path: Path, forgetful_engine: Any) -> None:
     text = VIEW + CLICKS + CLICKS + "----\nrows views\n----\nrows nothing\n"
     after, (result,) = rewritten(text, forgetful_engine, tmp_path)
     assert '{"page": "/a", "n": 2}' in after

@@ -41,9 +41,7 @@ def stream_of(statement: CreateStream) -> Stream:
             span=statement.name.span,
         )
     if not stream.stored and common.connector != "datagen":
-        raise PlanError(
-            f'stream "{stream.name}" has only computed columns', span=statement.name.span
-        )
+        raise PlanError(f'stream "{stream.name}" has only computed columns', span=statement.name.span)
     if stream.watermark is not None:
         known = {column.name.lower() for column in stream.columns}
         if stream.watermark.column.lower() not in known:
@@ -84,9 +82,7 @@ def table_of(statement: CreateTable) -> Table:
 def sink_of(statement: CreateSink) -> Sink:
     """Return the sink that a statement creates."""
     common, options = sink_options(statement.options, f'sink "{statement.name.text}"', statement.name.span)
-    return Sink(
-        statement.name.text, statement.columns, common.connector, common, options, statement.name.span
-    )
+    return Sink(statement.name.text, statement.columns, common.connector, common, options, statement.name.span)
 
 
 def function_of(statement: CreateFunction) -> Function:

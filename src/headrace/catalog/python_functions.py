@@ -30,9 +30,7 @@ def check(function: Function, base: Path) -> None:
             detail=f"Line {error.lineno}: {error.msg}.",
             span=function.span,
         ) from error
-    definitions = {
-        node.name: node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-    }
+    definitions = {node.name: node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}
     assigned = {
         target.id
         for node in tree.body

@@ -30,14 +30,10 @@ def check_file(path: Path, variables: Mapping[str, str], output: Literal["text",
     plan = application.plan
     if output == "json":
         found = [{"name": name, "warning": text} for name, text in plan_warnings(plan)]
-        print_json(
-            {"ok": True, "statements": plan.statements, "outputs": len(plan.outputs), "warnings": found}
-        )
+        print_json({"ok": True, "statements": plan.statements, "outputs": len(plan.outputs), "warnings": found})
     else:
         warn(plan)
-        sys.stdout.write(
-            f"ok: {_count(plan.statements, 'statement')}, {_count(len(plan.outputs), 'output')}\n"
-        )
+        sys.stdout.write(f"ok: {_count(plan.statements, 'statement')}, {_count(len(plan.outputs), 'output')}\n")
     return 0
 
 

@@ -47,9 +47,7 @@ def check_java(environment: Mapping[str, str] = os.environ) -> None:
             hint=_HINT,
         )
     if version < LEAST:
-        raise HeadraceError(
-            f"Java {LEAST} or newer is needed", detail=f"{java} is Java {version}.", hint=_HINT
-        )
+        raise HeadraceError(f"Java {LEAST} or newer is needed", detail=f"{java} is Java {version}.", hint=_HINT)
 
 
 def major_version(text: str) -> int | None:

@@ -128,9 +128,7 @@ class Live:
     @contextmanager
     def running(self) -> Iterator[None]:
         """Keep the picture on the terminal, renewed a few times a second; its last state stays."""
-        with RichLive(
-            get_renderable=self.picture, console=self.console, refresh_per_second=4, redirect_stderr=False
-        ):
+        with RichLive(get_renderable=self.picture, console=self.console, refresh_per_second=4, redirect_stderr=False):
             yield
 
     def picture(self) -> RenderableType:

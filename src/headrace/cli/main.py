@@ -59,7 +59,7 @@ def headrace(
 
 
 @app.command()
-def run(  # noqa: PLR0917 - typer passes by name what stands here
+def run(
     file: File,
     once: Annotated[
         bool, typer.Option("--once", help="Read what is there, close every window, print the rows, end.")
@@ -114,9 +114,7 @@ def check(
 @app.command()
 def explain(
     file: File,
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="One relation; by default all outputs.")
-    ] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One relation; by default all outputs.")] = None,
     output: Annotated[
         Literal["text", "mermaid", "svg", "json"], typer.Option(help="How the topology is drawn.")
     ] = "text",

@@ -72,8 +72,7 @@ def stale_pages(folder: Path) -> list[Path]:
     return [
         folder / page.name
         for page in PAGES
-        if not (folder / page.name).is_file()
-        or (folder / page.name).read_text(encoding="utf-8") != page.render()
+        if not (folder / page.name).is_file() or (folder / page.name).read_text(encoding="utf-8") != page.render()
     ]
 
 
@@ -162,8 +161,7 @@ def _meaning(facts: OptionField) -> str:
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     lines = [head, tuple("---" for _ in head), *rows]
     return "\n".join(
-        "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in line) + " |"
-        for line in lines
+        "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in line) + " |" for line in lines
     )
 
 

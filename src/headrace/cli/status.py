@@ -83,9 +83,7 @@ def status_line(figures: Figures, now: datetime) -> str:
         f"batch {figures.batch_time.total_seconds():.2f} s",
     ]
     if figures.watermark_at is not None and figures.lag is not None:
-        parts.append(
-            f"watermark {watermark_text(figures.watermark_at, now)} (lag {duration_text(figures.lag)})"
-        )
+        parts.append(f"watermark {watermark_text(figures.watermark_at, now)} (lag {duration_text(figures.lag)})")
     parts.append(f"state {figures.state_rows} rows {bytes_text(figures.state_bytes)}")
     parts.append(f"late {figures.late} dead {figures.dead}")
     return " ".join(parts)
@@ -93,11 +91,7 @@ def status_line(figures: Figures, now: datetime) -> str:
 
 def watermark_text(watermark_at: datetime, now: datetime) -> str:
     """Return a watermark as a time of day, with its date unless that is today's."""
-    return (
-        f"{watermark_at:%H:%M:%S}"
-        if watermark_at.date() == now.date()
-        else f"{watermark_at:%Y-%m-%d %H:%M:%S}"
-    )
+    return f"{watermark_at:%H:%M:%S}" if watermark_at.date() == now.date() else f"{watermark_at:%Y-%m-%d %H:%M:%S}"
 
 
 def duration_text(duration: timedelta) -> str:

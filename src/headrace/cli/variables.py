@@ -12,9 +12,7 @@ __all__ = ["variables_of"]
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 
 
-def variables_of(
-    assignments: Sequence[str] | None, environment: Mapping[str, str] = os.environ
-) -> Mapping[str, str]:
+def variables_of(assignments: Sequence[str] | None, environment: Mapping[str, str] = os.environ) -> Mapping[str, str]:
     """Return the values of names; what is given by hand goes before the environment.
 
     >>> variables_of(["HOME=here", "N=1=2"], {"HOME": "there"})["HOME"]

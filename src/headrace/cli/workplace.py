@@ -56,9 +56,7 @@ def run_log(state: str) -> Iterator[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise HeadraceError(
-            f'state folder "{folder}" cannot be written', detail=f"{error.strerror}."
-        ) from error
+        raise HeadraceError(f'state folder "{folder}" cannot be written', detail=f"{error.strerror}.") from error
     log = folder / "spark.log"
     log.unlink(missing_ok=True)
     yield log

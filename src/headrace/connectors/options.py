@@ -206,9 +206,7 @@ def without_secrets(
             text = text[:start] + re.sub(r"[^\n]", "*", text[start:end]) + text[end:]
     source = Source(owner_span.source.name, text)
     shown = tuple(
-        replace(
-            each, span=replace(each.span, source=source), value_span=replace(each.value_span, source=source)
-        )
+        replace(each, span=replace(each.span, source=source), value_span=replace(each.value_span, source=source))
         for each in options
     )
     return shown, replace(owner_span, source=source)

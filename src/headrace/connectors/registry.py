@@ -255,9 +255,7 @@ def source_options(
     )
 
 
-def table_options(
-    options: tuple[Option, ...], owner: str, owner_span: Span
-) -> tuple[TableOptions, ConnectorTable]:
+def table_options(options: tuple[Option, ...], owner: str, owner_span: Span) -> tuple[TableOptions, ConnectorTable]:
     """Read the WITH clause of a table: what all tables take, and what its connector takes."""
     options, owner_span = without_secrets(options, owner_span, SECRETS)
     common, connector = _common_options(TableOptions, options, owner, owner_span, Role.TABLE)
@@ -271,9 +269,7 @@ def table_options(
     )
 
 
-def sink_options(
-    options: tuple[Option, ...], owner: str, owner_span: Span
-) -> tuple[SinkOptions, ConnectorSink]:
+def sink_options(options: tuple[Option, ...], owner: str, owner_span: Span) -> tuple[SinkOptions, ConnectorSink]:
     """Read the WITH clause of a sink: what all sinks take, and what its connector takes."""
     options, owner_span = without_secrets(options, owner_span, SECRETS)
     common, connector = _common_options(SinkOptions, options, owner, owner_span, Role.SINK)
@@ -320,8 +316,7 @@ def _check_guarantee(common: SinkOptions, connector: Connector, options: tuple[O
     able = [
         each.name
         for each in CONNECTORS
-        if each.guarantee is not None
-        and GUARANTEES.index(each.guarantee) <= GUARANTEES.index(common.guarantee)
+        if each.guarantee is not None and GUARANTEES.index(each.guarantee) <= GUARANTEES.index(common.guarantee)
     ]
     raise HeadraceError(
         f"connector {connector.name} cannot promise {common.guarantee}",

@@ -103,9 +103,7 @@ def _guard(if_not_exists: bool) -> str:
     return "IF NOT EXISTS " if if_not_exists else ""
 
 
-def _body(
-    columns: tuple[ColumnDefinition, ...], watermark: Watermark | None, primary_key: tuple[str, ...]
-) -> str:
+def _body(columns: tuple[ColumnDefinition, ...], watermark: Watermark | None, primary_key: tuple[str, ...]) -> str:
     items = [_column(column) for column in columns]
     if watermark is not None:
         items.append(_watermark(watermark))

@@ -62,9 +62,7 @@ class HeadraceGenerator(SparkGenerator):
             ("SUBSET", [self.sql(subset) for subset in expression.subsets]),
             ("DEFINE", [self.sql(definition) for definition in expression.definitions]),
         ]
-        partition, measures, subset, define = (
-            f"{word} {', '.join(items)}" if items else "" for word, items in parts
-        )
+        partition, measures, subset, define = (f"{word} {', '.join(items)}" if items else "" for word, items in parts)
         skip = expression.args.get("skip")
         variable = self.sql(expression, "skip_variable")
         within = self.sql(expression, "within")

@@ -297,9 +297,7 @@ def _set(cursor: Cursor) -> Statement:
 def _explain(cursor: Cursor) -> Statement:
     first = cursor.take()
     if cursor.peek() is None:
-        raise cursor.error(
-            "EXPLAIN what?", hint="Write EXPLAIN SELECT ..., or EXPLAIN and another statement."
-        )
+        raise cursor.error("EXPLAIN what?", hint="Write EXPLAIN SELECT ..., or EXPLAIN and another statement.")
     if cursor.at("EXPLAIN"):
         raise cursor.error("EXPLAIN stands twice")
     statement = _statement(cursor)

@@ -118,9 +118,7 @@ class _PatternParser:
         minimum = int(found[1] or 0)
         maximum = minimum if found[2] is None else int(found[3]) if found[3] else None
         if maximum == 0 or (maximum is not None and maximum < minimum):
-            raise self.error(
-                f"a pattern cannot be repeated {minimum} to {maximum} times", start=start, end=found.end()
-            )
+            raise self.error(f"a pattern cannot be repeated {minimum} to {maximum} times", start=start, end=found.end())
         self.advance(found.end())
         return minimum, maximum
 

@@ -83,9 +83,7 @@ class Quantified:
     greedy: bool = True
 
 
-Pattern = (
-    Variable | Empty | StartAnchor | EndAnchor | Sequence | Alternation | Permute | Exclusion | Quantified
-)
+Pattern = Variable | Empty | StartAnchor | EndAnchor | Sequence | Alternation | Permute | Exclusion | Quantified
 
 
 def variables(pattern: Pattern) -> Iterator[str]:

@@ -81,6 +81,4 @@ def _check(cursor: Cursor, tree: exp.Expr, first: Token) -> None:
         )
     refused = tree.find(*_REFUSED)
     if refused is not None:
-        raise HeadraceError(
-            f"{refused.key.upper()} cannot stand in a query", span=span_of(refused, cursor.source)
-        )
+        raise HeadraceError(f"{refused.key.upper()} cannot stand in a query", span=span_of(refused, cursor.source))

@@ -43,17 +43,13 @@ class HeadraceParser(SparkParser):
         name: parse for name, parse in SparkParser.FUNCTION_PARSERS.items() if name in GRAMMARS
     }
     QUERY_MODIFIER_PARSERS: ClassVar[dict[TokenType, Any]] = {
-        kind: parse
-        for kind, parse in SparkParser.QUERY_MODIFIER_PARSERS.items()
-        if kind != TokenType.MATCH_RECOGNIZE
+        kind: parse for kind, parse in SparkParser.QUERY_MODIFIER_PARSERS.items() if kind != TokenType.MATCH_RECOGNIZE
     }
     # ARRAY[1] is another database's array; in Spark it is an element of what stands before.
     ARRAY_CONSTRUCTORS: ClassVar[dict[str, Any]] = {}
     # Spark has lambdas where other databases have JSON operators.
     COLUMN_OPERATORS: ClassVar[dict[TokenType, Any]] = {
-        kind: parse
-        for kind, parse in SparkParser.COLUMN_OPERATORS.items()
-        if kind in {TokenType.DOT, TokenType.DCOLON}
+        kind: parse for kind, parse in SparkParser.COLUMN_OPERATORS.items() if kind in {TokenType.DOT, TokenType.DCOLON}
     }
     STRING_PARSERS: ClassVar[dict[TokenType, Any]] = {
         **SparkParser.STRING_PARSERS,
@@ -224,7 +220,7 @@ class HeadraceParser(SparkParser):
             forget_places(hint)
         return hint
 
-    def _parse_table(  # noqa: PLR0917 - sqlglot's signature
+    def _parse_table(
         self,
         schema: bool = False,
         joins: bool = False,

@@ -93,9 +93,7 @@ def _bare(source: Source, found: re.Match[str], variables: Mapping[str, str]) ->
     return value
 
 
-def _quoted(
-    source: Source, found: re.Match[str], offset: int, variables: Mapping[str, str], quote: str
-) -> str:
+def _quoted(source: Source, found: re.Match[str], offset: int, variables: Mapping[str, str], quote: str) -> str:
     if found[0] == "$${":
         return "${"
     span = Span(source, offset + found.start(), offset + found.end())

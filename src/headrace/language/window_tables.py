@@ -192,9 +192,7 @@ class _Reader:
                     f"{self.name.text.upper()} needs a time column here", token=argument.first, hint=self.hint
                 )
             if argument.descriptor and name != "TIMECOL":
-                raise self.parser.error(
-                    "DESCRIPTOR names the time column only", token=argument.first, hint=self.hint
-                )
+                raise self.parser.error("DESCRIPTOR names the time column only", token=argument.first, hint=self.hint)
             values[name] = argument.value
         required = self.signature.parameters[self.signature.optional :]
         wanted = ("TIMECOL", *required) if self.signature.time_required else required

@@ -78,9 +78,7 @@ class Plan:
     _lookup_name: Any = field(default_factory=lookup_names)
 
 
-def plan_application(
-    parsed: Iterable[st.Statement], source: Source, plan: Plan | None = None
-) -> Plan:
+def plan_application(parsed: Iterable[st.Statement], source: Source, plan: Plan | None = None) -> Plan:
     """Plan statements one after the other, on top of what an earlier text has defined."""
     plan = plan if plan is not None else Plan()
     for statement in parsed:
@@ -222,7 +220,8 @@ def _insert(statement: st.InsertInto, source: Source, plan: Plan) -> None:
     if sink is None:
         kind = plan.names.get(statement.target.text.lower())
         raise PlanError(
-            f'unknown sink "{statement.target.text}"' if kind is None
+            f'unknown sink "{statement.target.text}"'
+            if kind is None
             else f'"{statement.target.text}" is a {kind.lower()}, not a sink',
             hint=did_you_mean(statement.target.text, [each.name for each in plan.sinks.values()]),
             span=statement.target.span,
@@ -234,9 +233,7 @@ def _insert(statement: st.InsertInto, source: Source, plan: Plan) -> None:
     _feed(plan, sink, statement.query, statement.columns, source, name)
 
 
-def _feed(
-    plan: Plan, sink: Sink, query: st.Query, columns: tuple[str, ...], source: Source, name: str
-) -> None:
+def _feed(plan: Plan, sink: Sink, query: st.Query, columns: tuple[str, ...], source: Source, name: str) -> None:
     context = plan.context(source)
     relation = settled(plan_query(query.tree, context, query.emit), query.span)
     if columns:
@@ -253,24 +250,21 @@ def _feed(
     plan.outputs.append(Output(name, relation, sink, "sink", query.span))
 
 
-def _fitted(
-    relation: Relation, sink: Sink, by_name: bool, context: Context, query: st.Query
-) -> Relation:
+def _fitted(relation: Relation, sink: Sink, by_name: bool, context: Context, query: st.Query) -> Relation:
     """Return the relation with the sink's column names, or raise where it does not fit."""
     if len(sink.columns) != len(relation.fields):
         raise PlanError(
             f'sink "{sink.name}" has {len(sink.columns)} columns, the query gives {len(relation.fields)}',
-            detail=f"The sink: {', '.join(c.name for c in sink.columns)}. "
-            f"The query: {', '.join(relation.names)}.",
+            detail=f"The sink: {', '.join(c.name for c in sink.columns)}. The query: {', '.join(relation.names)}.",
             span=query.span,
         )
     if by_name:
         known = {c.name.lower(): c for c in sink.columns}
-        for each in relation.names:
-            if each.lower() not in known:
+        for name in relation.names:
+            if name.lower() not in known:
                 raise PlanError(
-                    f'sink "{sink.name}" has no column "{each}"',
-                    hint=did_you_mean(each, [c.name for c in sink.columns]),
+                    f'sink "{sink.name}" has no column "{name}"',
+                    hint=did_you_mean(name, [c.name for c in sink.columns]),
                     span=query.span,
                 )
         pairs = [(known[f.name.lower()], f) for f in relation.fields]
@@ -308,7 +302,7 @@ def _show(statement: st.Show, plan: Plan) -> Answer:
     if statement.kind == "OPTIONS":
         settings = read_settings(plan.sets)
         rows = [(n, str(getattr(settings, n))) for n in ("shuffle_partitions", "trigger", "state", "latency")]
-        return Answer(("name", "value"), tuple([*rows, *settings.spark.items()]))
+        return Answer(("name", "value"), (*rows, *settings.spark.items()))
     kinds = {_SHOWN[statement.kind]} | ({"MATERIALIZED VIEW"} if statement.kind == "VIEWS" else set())
     return Answer(("name",), tuple((n,) for n, kind in sorted(plan.names.items()) if kind in kinds))
 
@@ -316,8 +310,7 @@ def _show(statement: st.Show, plan: Plan) -> Answer:
 def _describe(statement: st.Describe, source: Source, plan: Plan) -> Answer:
     relation = plan.context(source).relation(statement.name.text, statement.name.span)
     rows = tuple(
-        (f.name, types.type_name(f.type), "event time" if f.name in relation.times else "")
-        for f in relation.fields
+        (f.name, types.type_name(f.type), "event time" if f.name in relation.times else "") for f in relation.fields
     )
     return Answer(("column", "type", "note"), rows)
 
@@ -340,7 +333,7 @@ def _drop(statement: st.Drop, plan: Plan) -> None:
         )
     del plan.names[lower]
     for known in (plan.streams, plan.tables, plan.views, plan.sinks, plan.functions, plan.relations):
-        known.pop(lower, None)  # type: ignore[attr-defined]
+        known.pop(lower, None)
     plan.relations.pop(f"{lower}.dead", None)
     plan.materialized.discard(lower)
     plan.outputs = [output for output in plan.outputs if output.name.lower() != lower]

@@ -39,8 +39,6 @@ class Inputs:
         if not self.where:
             return None
         tree = self.where[0] if len(self.where) == 1 else exp.and_(*self.where, copy=True)
-        if self.relation.kind is Kind.CHANGELOG and binder.scope.items:
-            return binder.condition(tree, "WHERE")
         return binder.condition(tree, "WHERE")
 
 
@@ -59,9 +57,7 @@ def plan_from(select: exp.Select, context: Context, plan_query: PlanQuery) -> In
             _join(inputs, node, where, context, plan_query)
     for lateral in laterals:
         _lateral(inputs, lateral, context, outer=bool(lateral.args.get("outer")))
-    inputs.where = [
-        condition for condition in where if not _semi_join(inputs, condition, context, plan_query)
-    ]
+    inputs.where = [condition for condition in where if not _semi_join(inputs, condition, context, plan_query)]
     return inputs
 
 
@@ -83,17 +79,13 @@ def _prefixed(item: SourceItem) -> tuple[Relation, Item]:
     """Return an input whose columns are called ``alias.column``, so that names stay unique."""
     relation = assigned(item, None)
     inner = tuple(f"{item.alias}.{each.name}" for each in relation.fields)
-    fields = tuple(
-        Field(name, each.type) for name, each in zip(inner, relation.fields, strict=True)
-    )
+    fields = tuple(Field(name, each.type) for name, each in zip(inner, relation.fields, strict=True))
     times = frozenset(f"{item.alias}.{name}" for name in relation.times)
     renamed = Relation(Rename(relation.step, inner, item.alias), fields, relation.kind, times)
     return renamed, Item(item.alias, relation.fields, inner)
 
 
-def _join(
-    inputs: Inputs, node: exp.Join, where: list[exp.Expr], context: Context, plan_query: PlanQuery
-) -> None:
+def _join(inputs: Inputs, node: exp.Join, where: list[exp.Expr], context: Context, plan_query: PlanQuery) -> None:
     item = plan_source(node.this, context, plan_query)
     if any(each.alias.lower() == item.alias.lower() for each in inputs.items):
         raise PlanError(
@@ -105,9 +97,7 @@ def _join(
         raise not_supported(f"{node.method} JOIN", context.span(node))
     right, described = _prefixed(item)
     scope = Scope(context.source, [*inputs.items, described], shared=inputs.shared)
-    binder = Binder(
-        scope, context.functions, lambda tree: plan_query(tree, context), context.lookup_name
-    )
+    binder = Binder(scope, context.functions, lambda tree: plan_query(tree, context), context.lookup_name)
     kind = join_kind(node)
     condition = _condition(node, inputs, described, binder, context)
     extra = _bindable(where, binder)
@@ -116,9 +106,7 @@ def _join(
         inputs.items.append(described)
 
 
-def _condition(
-    node: exp.Join, inputs: Inputs, described: Item, binder: Binder, context: Context
-) -> Scalar | None:
+def _condition(node: exp.Join, inputs: Inputs, described: Item, binder: Binder, context: Context) -> Scalar | None:
     using = node.args.get("using")
     if using:
         tests = []
@@ -227,9 +215,6 @@ def _semi_join(inputs: Inputs, condition: exp.Expr, context: Context, plan_query
 
 def _prefix_first(inputs: Inputs) -> None:
     only = inputs.items[0]
-    if inputs.pending is not None:
-        source = inputs.pending
-    else:
-        source = SourceItem(only.alias, inputs.relation)
+    source = inputs.pending if inputs.pending is not None else SourceItem(only.alias, inputs.relation)
     inputs.relation, described = _prefixed(source)
     inputs.items[0], inputs.pending = described, None

@@ -27,7 +27,6 @@ from headrace.plan.steps import (
 )
 from headrace.plan.windows import Cumulate, Hop, Session
 
-
 WINDOW_EDGES = ("window_start", "window_end")
 
 
@@ -122,9 +121,7 @@ def group(
         _check_updating(step, span)
         if method is Method.SESSIONS:
             raise not_supported("EMIT CHANGES over sessions", span, "Leave it out: sessions are final when closed.")
-    aggregate = Aggregate(
-        step, tuple(named), tuple(aggregates), method, window, time, time_key, updating, note
-    )
+    aggregate = Aggregate(step, tuple(named), tuple(aggregates), method, window, time, time_key, updating, note)
     fields = tuple(Field(column.name, column.value.type) for column in (*named, *aggregates))
     kind = Kind.CHANGELOG if updating else relation.kind
     times = frozenset() if time_key is None else frozenset({time_key})
@@ -177,9 +174,7 @@ def _with_whole_window(named: list[Column]) -> list[Column]:
 
 
 def _uses_window(scalar: Scalar | None) -> bool:
-    return scalar is not None and any(
-        column.name in WINDOW_NAMES for column in scalar.tree.find_all(exp.Column)
-    )
+    return scalar is not None and any(column.name in WINDOW_NAMES for column in scalar.tree.find_all(exp.Column))
 
 
 def _window_method(

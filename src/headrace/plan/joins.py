@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from sqlglot import exp
 
-from headrace.errors import HeadraceError, PlanError, Span
+from headrace.errors import HeadraceError, PlanError, Source, Span
 from headrace.language.intervals import format_interval, interval
 from headrace.plan.context import not_supported
 from headrace.plan.steps import Join, JoinKind, Kind, Relation, Scalar
@@ -84,7 +84,9 @@ def join(
         )
     if kind is JoinKind.ANTI:
         raise not_supported(
-            "an anti join of two streams", span, "Write LEFT JOIN … WHERE right.key IS NULL with a time bound."
+            "an anti join of two streams",
+            span,
+            "Write LEFT JOIN … WHERE right.key IS NULL with a time bound.",
         )
     bounds = _bounds(tests, left.times, right.times)
     until = (_left_until(bounds), _right_until(bounds))
@@ -98,9 +100,7 @@ def join(
             span=span,
         )
     effective = JoinKind.INNER if kind is JoinKind.CROSS else kind
-    step = Join(
-        left.step, right.step, effective, condition, True, bounds.left, bounds.right, until
-    )
+    step = Join(left.step, right.step, effective, condition, True, bounds.left, bounds.right, until)
     return Relation(step, fields, result, times)
 
 
@@ -138,15 +138,14 @@ def _is_equality(test: exp.Expr, left: Relation, right: Relation) -> bool:
         return False
     first, second = _names(test.this), _names(test.expression)
     lefts, rights = set(left.names), set(right.names)
-    return bool(first and second) and (
-        (first <= lefts and second <= rights) or (first <= rights and second <= lefts)
-    )
+    return bool(first and second) and ((first <= lefts and second <= rights) or (first <= rights and second <= lefts))
 
 
 def _bounds(tests: list[exp.Expr], lefts: frozenset[str], rights: frozenset[str]) -> Bounds:
     bounds = Bounds()
     for test in tests:
-        for first, operator, second in _comparisons(test):
+        for first, comparison, second in _comparisons(test):
+            operator = comparison
             one, two = _shifted(first), _shifted(second)
             if one is None or two is None:
                 continue
@@ -194,7 +193,7 @@ def _shifted(tree: exp.Expr) -> tuple[str, timedelta] | None:
 
 def _constant(node: exp.Interval) -> timedelta | None:
     try:
-        return interval(node, None)
+        return interval(node, Span(Source("", ""), 0, 0))
     except HeadraceError:
         return None
 

@@ -103,9 +103,7 @@ def _centres(
     for sweep in range(SWEEPS):
         forth = sweep % 2 == 0
         for column in columns if forth else reversed(columns):
-            wanted = {
-                spot: _mean((before if forth else after).get(spot, ()), centres, spot) for spot in column
-            }
+            wanted = {spot: _mean((before if forth else after).get(spot, ()), centres, spot) for spot in column}
             column.sort(key=lambda spot, wanted=wanted: wanted[spot])  # type: ignore[misc]
             centres.update(
                 zip(

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from headrace.language.dialect import Headrace
 from headrace.plan import types
 from headrace.plan.steps import Scalar
-from headrace.language.dialect import Headrace
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def split(aggregate: Scalar) -> Split | None:
             return _average(tree, arguments, condition)
         case "max_by" | "min_by":
             best = name.removesuffix("_by")
-            value, order = arguments
+            order = arguments[1]
             return Split((call, f"{best}({order}){condition}"), name + "({0}, {1})")
         case "any_value":
             return Split((call,), "any_value({0}, true)") if len(arguments) == 1 else None

@@ -9,6 +9,7 @@ from headrace.plan import types
 from headrace.plan.context import Context, not_supported
 from headrace.plan.scope import did_you_mean
 from headrace.plan.selects import plan_select
+from headrace.plan.steps import Column as Named
 from headrace.plan.steps import (
     Deduplicate,
     Field,
@@ -22,7 +23,6 @@ from headrace.plan.steps import (
     Sort,
     Union,
 )
-from headrace.plan.steps import Column as Named
 
 
 def plan_query(tree: exp.Expr, context: Context, emit: Emit | None = None) -> Relation:
@@ -80,9 +80,7 @@ def renamed(relation: Relation, columns: list[str], context: Context, node: exp.
             detail=f"The query gives: {', '.join(relation.names)}.",
             span=context.span(node),
         )
-    times = frozenset(
-        new for new, old in zip(columns, relation.names, strict=True) if old in relation.times
-    )
+    times = frozenset(new for new, old in zip(columns, relation.names, strict=True) if old in relation.times)
     fields = tuple(Field(new, old.type) for new, old in zip(columns, relation.fields, strict=True))
     return Relation(Rename(relation.step, tuple(columns), "columns"), fields, relation.kind, times)
 
@@ -93,9 +91,7 @@ def _values(tree: exp.Values, context: Context) -> Relation:
     first = tree.expressions[0]
     cells = first.expressions if isinstance(first, exp.Tuple) else [first]
     names = names or [f"col{i + 1}" for i in range(len(cells))]
-    fields = tuple(
-        Field(name, types.type_of(types.annotate(cell))) for name, cell in zip(names, cells, strict=False)
-    )
+    fields = tuple(Field(name, types.type_of(types.annotate(cell))) for name, cell in zip(names, cells, strict=False))
     bare = tree.copy()
     bare.set("alias", None)
     columns = ", ".join(f"`{name}`" for name in names)
@@ -121,7 +117,7 @@ def _union(tree: exp.Union, context: Context, emit: Emit | None) -> Relation:
     for left, right in zip(first.fields, second.fields, strict=True):
         if not types.comparable(left.type, right.type):
             raise PlanError(
-                f'UNION puts {types.type_name(left.type)} and {types.type_name(right.type)} '
+                f"UNION puts {types.type_name(left.type)} and {types.type_name(right.type)} "
                 f'into one column "{left.name}"',
                 hint="Convert one side with CAST.",
                 span=context.span(tree.expression),
@@ -138,15 +134,11 @@ def _union(tree: exp.Union, context: Context, emit: Emit | None) -> Relation:
         for left, right in zip(first.fields, second.fields, strict=True)
         if left.name in first.times and right.name in second.times
     )
-    relation = Relation(
-        Union((first.step, Rename(second.step, first.names, "union"))), first.fields, first.kind, times
-    )
+    relation = Relation(Union((first.step, Rename(second.step, first.names, "union"))), first.fields, first.kind, times)
     return distinct(relation) if tree.args.get("distinct") else relation
 
 
-def _reordered(
-    relation: Relation, names: tuple[str, ...], context: Context, node: exp.Expr
-) -> Relation:
+def _reordered(relation: Relation, names: tuple[str, ...], context: Context, node: exp.Expr) -> Relation:
     by_name = {field.name.lower(): field for field in relation.fields}
     columns = []
     for name in names:
@@ -189,9 +181,7 @@ def _ordered(tree: exp.Expr, relation: Relation, context: Context) -> Relation:
     return Relation(step, relation.fields, relation.kind, relation.times)
 
 
-def _ordering(
-    term: exp.Expr, relation: Relation, tree: exp.Expr, context: Context
-) -> Ordering:
+def _ordering(term: exp.Expr, relation: Relation, tree: exp.Expr, context: Context) -> Ordering:
     node = term.this if isinstance(term, exp.Ordered) else term
     descending = bool(isinstance(term, exp.Ordered) and term.args.get("desc"))
     nulls = term.args.get("nulls_first") if isinstance(term, exp.Ordered) else None

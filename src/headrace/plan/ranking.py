@@ -104,9 +104,7 @@ def rank(
     partition = [bound(node) for node in window.args.get("partition_by") or ()]
     order = [_ordering(term, bound) for term in (window.args["order"].expressions if window.args.get("order") else ())]
     extra = tuple(
-        Column(f"_rank_{i}", scalar)
-        for i, scalar in enumerate(partition)
-        if not isinstance(scalar.tree, exp.Column)
+        Column(f"_rank_{i}", scalar) for i, scalar in enumerate(partition) if not isinstance(scalar.tree, exp.Column)
     )
     if extra:
         raise not_supported("PARTITION BY an expression", span, "Compute it in a view or subquery first.")
@@ -153,19 +151,14 @@ def _top(
     return _projected(block, top, values, "_rank")
 
 
-def _projected(
-    block: "Block", relation: Relation, values: list[Scalar], rank_name: str | None
-) -> Relation:
+def _projected(block: "Block", relation: Relation, values: list[Scalar], rank_name: str | None) -> Relation:
     from headrace.plan.selects import project
 
     replaced = []
     for value in values:
         if _is_row_number(value.tree):
             tree: exp.Expr
-            if rank_name is None:
-                tree = exp.Literal.number(1)
-            else:
-                tree = exp.column(exp.to_identifier(rank_name, quoted=True))
+            tree = exp.Literal.number(1) if rank_name is None else exp.column(exp.to_identifier(rank_name, quoted=True))
             tree.type = types.BIGINT
             replaced.append(Scalar(tree, types.BIGINT, value.span))
         else:
@@ -180,9 +173,7 @@ def _static(block: "Block", relation: Relation, values: list[Scalar], qualify: e
     columns = tuple(Column(f.name, Scalar(_column(f), f.type)) for f in relation.fields)
     window = test.tree.find(exp.Window)
     if window is None:
-        return project(
-            Relation(Filter(relation.step, test), relation.fields, relation.kind), block.names, values
-        )
+        return project(Relation(Filter(relation.step, test), relation.fields, relation.kind), block.names, values)
     ranked = Column("_rank", Scalar(window.copy(), types.BIGINT, test.span))
     fields = (*relation.fields, Field("_rank", types.BIGINT))
     step = Project(relation.step, (*columns, ranked))

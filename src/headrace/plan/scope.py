@@ -109,9 +109,7 @@ class Scope:
                     span=self.span(part),
                 )
         elif kind.this not in {Type.UNKNOWN, Type.MAP, Type.ARRAY, Type.STRUCT, Type.VARIANT}:
-            raise PlanError(
-                f'"{part.name}" is asked of a {type_name(kind)}, which has no fields', span=self.span(part)
-            )
+            raise PlanError(f'"{part.name}" is asked of a {type_name(kind)}, which has no fields', span=self.span(part))
         dot = exp.Dot(this=tree, expression=part.copy())
         dot.type = inner
         return dot

@@ -34,9 +34,7 @@ class Block:
     values: list[Scalar] = field(default_factory=list)
 
 
-def plan_select(
-    select: exp.Select, context: Context, emit: Emit | None, plan_query: PlanQuery
-) -> Relation:
+def plan_select(select: exp.Select, context: Context, emit: Emit | None, plan_query: PlanQuery) -> Relation:
     """Plan one SELECT, without its ORDER BY and LIMIT."""
     _refuse(select, context)
     if select.args.get("from_") is None:
@@ -44,16 +42,11 @@ def plan_select(
     select = ranking_filter(select)
     inputs = plan_from(select, context, plan_query)
     scope = Scope(context.source, inputs.items, shared=inputs.shared)
-    binder = Binder(
-        scope, context.functions, lambda tree: plan_query(tree, context), context.lookup_name
-    )
+    binder = Binder(scope, context.functions, lambda tree: plan_query(tree, context), context.lookup_name)
     block = Block(select, context, emit, binder, inputs)
     where = inputs.bind_where(binder)
     _list(block)
-    if _is_grouped(block):
-        relation = _grouped(block, where)
-    else:
-        relation = _plain(block, where)
+    relation = _grouped(block, where) if _is_grouped(block) else _plain(block, where)
     if select.args.get("distinct") is not None:
         relation = _distinct(relation, select, context)
     return relation
@@ -200,7 +193,7 @@ def _is_grouped(block: Block) -> bool:
 
 
 def _grouped(block: Block, where: Scalar | None) -> Relation:
-    select, context = block.select, block.context
+    select = block.select
     clause = select.args.get("group")
     keys = _group_keys(block, clause)
     having = select.args.get("having")
@@ -215,9 +208,7 @@ def _grouped(block: Block, where: Scalar | None) -> Relation:
                 span=scalar.span,
             )
     item = block.inputs.pending
-    grouped = group(
-        item, block.inputs.relation, where, keys, computed, block.emit, block.binder, clause or select
-    )
+    grouped = group(item, block.inputs.relation, where, keys, computed, block.emit, block.binder, clause or select)
     relation = grouped.relation
     if having_scalar is not None:
         relation = _filtered(relation, grouped.over(having_scalar))
@@ -279,11 +270,16 @@ def _qualify(block: Block) -> tuple[exp.Expr | None, list[Scalar]]:
                     "(PARTITION BY window_end ORDER BY …) <= 10.",
                 )
         return None, []
-    ranked = []
-    for window in clause.find_all(exp.Window):
-        for part in (*(window.args.get("partition_by") or ()), *(window.args["order"].expressions if window.args.get("order") else ())):
-            ranked.append(block.binder.bind(part.this if isinstance(part, exp.Ordered) else part))
-    return clause.this, ranked
+    parts = [
+        part
+        for window in clause.find_all(exp.Window)
+        for part in (
+            *(window.args.get("partition_by") or ()),
+            *(window.args["order"].expressions if window.args.get("order") else ()),
+        )
+    ]
+    bind = block.binder.bind
+    return clause.this, [bind(part.this if isinstance(part, exp.Ordered) else part) for part in parts]
 
 
 def _finish(
@@ -302,9 +298,7 @@ def project(relation: Relation, names: list[str], values: list[Scalar]) -> Relat
     """Return a projection; a column passed on as it is keeps its event time."""
     columns = tuple(Column(name, value) for name, value in zip(names, values, strict=True))
     fields = tuple(Field(column.name, column.value.type) for column in columns)
-    times = frozenset(
-        column.name for column in columns if _carries_time(column.value.tree, relation)
-    )
+    times = frozenset(column.name for column in columns if _carries_time(column.value.tree, relation))
     return Relation(Project(relation.step, columns), fields, relation.kind, times)
 
 

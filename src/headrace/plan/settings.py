@@ -18,8 +18,10 @@ class Settings:
         default=2,
         minimum=1,
     )
-    trigger: timedelta = option(
-        doc="The least time between the starts of two micro-batches.", default=timedelta(0), example="1 second"
+    trigger: timedelta = option(  # noqa: RUF009 - a field, as dataclasses.field
+        doc="The least time between the starts of two micro-batches.",
+        default=timedelta(0),
+        example="1 second",
     )
     state: str | None = option(
         doc="The folder or URL for checkpoints and views; by default `.headrace` beside the application file.",
@@ -44,8 +46,7 @@ def read_settings(statements: list[SetOption]) -> Settings:
     if not own:
         return Settings(spark=spark)
     if any(name == "spark" for name in own):
-        raise PlanError("SET spark needs a name, for example SET spark.sql.ansi.enabled = true",
-                        span=own["spark"].span)
+        raise PlanError("SET spark needs a name, for example SET spark.sql.ansi.enabled = true", span=own["spark"].span)
     first = next(iter(own.values()))
     plain = read_options(Settings, tuple(own.values()), owner="SET", owner_span=first.span)
     return Settings(

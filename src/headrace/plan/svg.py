@@ -36,9 +36,7 @@ _STYLE = """
 def svg(graph: Graph, title: str) -> str:
     """Return the picture of a graph as the text of an SVG file."""
     texts = {node.id: _texts(node) for node in graph.nodes}
-    sizes = {
-        name: (_width(lines), len(lines) * LINE_HEIGHT + 2 * PADDING - 4) for name, lines in texts.items()
-    }
+    sizes = {name: (_width(lines), len(lines) * LINE_HEIGHT + 2 * PADDING - 4) for name, lines in texts.items()}
     picture = arrange(sizes, graph.edges)
     nodes = {node.id: node for node in graph.nodes}
     top = 44

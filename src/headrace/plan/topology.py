@@ -65,9 +65,7 @@ class _Builder:
         described = describe(step)
         node = GraphNode(
             id=f"n{len(self.nodes) + 1}",
-            role="source"
-            if isinstance(step, (Scan, ReadDead, ReadTable, ReadRelation, Literals))
-            else "step",
+            role="source" if isinstance(step, (Scan, ReadDead, ReadTable, ReadRelation, Literals)) else "step",
             title=described.title,
             rows=self._kind(step, below),
             details=described.details,
@@ -83,9 +81,7 @@ class _Builder:
         """Add the end of a query: a sink, a view or the screen."""
         described = _describe_output(output)
         below = self.add(output.relation.step)
-        node = GraphNode(
-            f"n{len(self.nodes) + 1}", "output", described.title, output.relation.kind, described.details
-        )
+        node = GraphNode(f"n{len(self.nodes) + 1}", "output", described.title, output.relation.kind, described.details)
         self._put(node, [below])
 
     def _put(self, node: GraphNode, below: list[GraphNode]) -> None:

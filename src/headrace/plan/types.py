@@ -8,7 +8,7 @@ from sqlglot.optimizer.annotate_types import annotate_types
 from headrace.errors import PlanError, Span
 from headrace.language.dialect import Headrace
 
-Type = exp.DataType.Type
+Type = exp.DType
 UNKNOWN = exp.DataType.build("unknown")
 BOOLEAN = exp.DataType.build("boolean")
 TIMESTAMP = exp.DataType.build("timestamp", dialect="spark")

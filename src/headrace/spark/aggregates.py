@@ -50,9 +50,7 @@ def _named(frame: DataFrame, step: Aggregate) -> DataFrame:
 
 def _direct(frame: DataFrame, step: Aggregate) -> DataFrame:
     """Group as Spark does; a window is already a column, its end marked as event time."""
-    source = next(
-        (key.value.tree.name for key in step.keys if key.name == step.time_key), step.time_key
-    )
+    source = next((key.value.tree.name for key in step.keys if key.name == step.time_key), step.time_key)
     grouped = tagged(frame, source).groupBy(*_keys(step.keys))
     return _named(grouped.agg(*_values(step, frame.isStreaming)), step)
 
@@ -64,10 +62,10 @@ def _by_session(frame: DataFrame, step: Aggregate) -> DataFrame:
     keys = [key for key in step.keys if key.name not in _EDGES]
     gap = f"{int(step.window.gap.total_seconds() * 1_000_000)} microseconds"
     session = F.session_window(F.col(quoted(step.time)), gap).alias("__session")
-    made = tagged(frame, step.time).groupBy(*_keys(tuple(keys)), session).agg(*_values(step, frame.isStreaming))
-    made = made.withColumns(
-        {"window_start": F.col("__session.start"), "window_end": F.col("__session.end")}
-    )
+    # Spark wants a key beside the session; one that is the same for all rows, and that it cannot see through, will do.
+    groups = _keys(tuple(keys)) or [(F.unix_micros(quoted(step.time)) == F.lit(-(2**63))).alias("__all")]
+    made = tagged(frame, step.time).groupBy(*groups, session).agg(*_values(step, frame.isStreaming))
+    made = made.withColumns({"window_start": F.col("__session.start"), "window_end": F.col("__session.end")})
     return tagged(_named(made, step), "window_end")
 
 
@@ -82,9 +80,7 @@ def _by_panes(frame: DataFrame, step: Aggregate) -> DataFrame:
     splits = [_split(column.value) for column in step.aggregates]
     rows = tagged(frame.withColumn("__pane_end", pane_end(step.time, step.window)), "__pane_end")
     partials = [
-        F.expr(sql).alias(f"__part_{i}_{j}")
-        for i, each in enumerate(splits)
-        for j, sql in enumerate(each.partials)
+        F.expr(sql).alias(f"__part_{i}_{j}") for i, each in enumerate(splits) for j, sql in enumerate(each.partials)
     ] or [F.count(F.lit(1)).alias("__rows")]
     panes = rows.groupBy(*_keys(keys), F.col("__pane_end")).agg(*partials)
     last = F.unix_micros("__pane_end") - 1

@@ -11,6 +11,7 @@ from typing import Any
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import arrow_udf, pandas_udf
 
 from headrace.catalog.objects import Function
 from headrace.catalog.python_functions import module_path
@@ -19,18 +20,16 @@ from headrace.errors import HeadraceError, PlanError
 
 def register(spark: SparkSession, function: Function, base: Path) -> None:
     """Make a function of the application known to Spark."""
-    register_callable(
-        spark, function.name, load(function, base), str(function.returns.sql(dialect="spark"))
-    )
+    register_callable(spark, function.name, load(function, base), str(function.returns.sql(dialect="spark")))
 
 
 def register_callable(spark: SparkSession, name: str, function: Callable[..., Any], returns: str) -> None:
     """Make a Python function known to Spark; its annotations say whether it takes rows or whole columns."""
     kind = _vector_kind(function)
     if kind == "arrow":
-        made = F.arrow_udf(function, returns)  # type: ignore[call-overload]
+        made = arrow_udf(function, returns)  # type: ignore[call-overload]
     elif kind == "pandas":
-        made = F.pandas_udf(function, returns)  # type: ignore[call-overload]
+        made = pandas_udf(function, returns)  # type: ignore[call-overload]
     else:
         made = F.udf(function, returns, useArrow=False)
     spark.udf.register(name, made)
@@ -91,4 +90,4 @@ def _ship_by_value(base: Path) -> None:
     for module in list(sys.modules.values()):
         origin = getattr(module, "__file__", None)
         if origin is not None and Path(origin).parent == base:
-            cloudpickle.register_pickle_by_value(module)
+            cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]

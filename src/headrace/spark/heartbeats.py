@@ -19,9 +19,7 @@ def follows_clock(stream: Stream) -> bool:
         return False
     column = next((c for c in stream.columns if c.name == watermark.column), None)
     return (
-        column is not None
-        and isinstance(column.computed, exp.Anonymous)
-        and column.computed.name.lower() == "proctime"
+        column is not None and isinstance(column.computed, exp.Anonymous) and column.computed.name.lower() == "proctime"
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -111,7 +112,7 @@ class Lowering:
             case _:
                 raise TypeError(f"no lowering for {step}")
 
-    def _column(self, column: Column) -> object:
+    def _column(self, column: Column) -> SparkColumn:
         self._lookups(column.value)
         return F.expr(_sql(column.value)).alias(column.name)
 

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable
 
-from pyspark.errors import PySparkException
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from sqlglot import exp
 
 from headrace.errors import HeadraceError, JobFailed, PlanError, Span
@@ -40,9 +40,7 @@ def message_of(error: BaseException) -> tuple[str, str]:
     return condition, (first[:1].lower() + first[1:]).rstrip(".;: ")
 
 
-def blame(
-    error: PySparkException, candidates: list[Scalar], accepts: Callable[[str], bool]
-) -> HeadraceError:
+def blame(error: PySparkException, candidates: list[Scalar], accepts: Callable[[str], bool]) -> HeadraceError:
     """Return an error at the smallest expression that Spark refuses by itself.
 
     ``accepts`` tells whether Spark takes an expression over the step's input.
@@ -109,7 +107,12 @@ def failure(error: BaseException, output: str, causes: str = "") -> HeadraceErro
         )
     known = re.search(r"\[([A-Z0-9_]+)(?:\.[A-Z0-9_]+)?\]\s*(.*?)(?:SQLSTATE|\n|$)", text, re.DOTALL)
     for found in re.finditer(r"\[([A-Z0-9_]+)(?:\.[A-Z0-9_]+)?\]\s*(.*?)(?: SQLSTATE|\n|$)", text, re.DOTALL):
-        if found.group(1) not in {"STREAM_FAILED", "FAILED_EXECUTE_UDF", "FAILED_READ_FILE", "FOREACH_BATCH_USER_FUNCTION_ERROR"}:
+        if found.group(1) not in {
+            "STREAM_FAILED",
+            "FAILED_EXECUTE_UDF",
+            "FAILED_READ_FILE",
+            "FOREACH_BATCH_USER_FUNCTION_ERROR",
+        }:
             known = found
             break
     if known is not None:
@@ -117,9 +120,7 @@ def failure(error: BaseException, output: str, causes: str = "") -> HeadraceErro
             f"{name}: {_lower(known.group(2).strip())}",
             hint=_HINTS.get(known.group(1), "Mend the cause and run again: it resumes from its checkpoint."),
         )
-    return JobFailed(
-        f"{name}: {_lower(_short(cause)) or message}", hint="Run again: it resumes from its checkpoint."
-    )
+    return JobFailed(f"{name}: {_lower(_short(cause)) or message}", hint="Run again: it resumes from its checkpoint.")
 
 
 def _short(cause: str) -> str:

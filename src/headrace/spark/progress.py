@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from headrace.spark.counting import Counts
+
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
-PUBLISHED = "headrace#published"
-"""The name under which rows are counted that Spark writes by itself."""
 
 
 @dataclass(slots=True)
@@ -37,9 +37,6 @@ class Progress:
         self.batch = number
         self.rows_per_second = float(report.get("processedRowsPerSecond") or 0.0)
         self.batch_time = timedelta(milliseconds=int(report.get("batchDuration") or 0))
-        self._count(report.get("observedMetrics") or {})
-        written = int((report.get("sink") or {}).get("numOutputRows") or 0)
-        self.rows_out += max(0, written)  # -1 where Spark does not know
         operators = report.get("stateOperators") or []
         self.late += sum(int(each.get("numRowsDroppedByWatermark") or 0) for each in operators)
         self.state_rows = sum(int(each.get("numRowsTotal") or 0) for each in operators)
@@ -49,18 +46,11 @@ class Progress:
             at = datetime.fromisoformat(watermark.replace("Z", "+00:00"))
             self.watermark_at = at if at > NEVER else None
 
-    def _count(self, observed: dict[str, dict[str, Any]]) -> None:
-        """Add up the rows of one batch; a stream that the query reads twice counts once."""
-        batch: dict[str, tuple[int, int]] = {}
-        for name, row in observed.items():
-            if name == PUBLISHED:
-                self.rows_out += int(row["rows"] or 0)
-                continue
-            stream = name.partition("#")[0]
-            before = batch.get(stream, (0, 0))
-            batch[stream] = max(before[0], int(row["rows"] or 0)), max(before[1], int(row["dead"] or 0))
-        for stream, (rows, dead) in batch.items():
-            self.rows_in += rows
+    def count(self, counts: Counts) -> None:
+        """Add up the rows that one batch read; a stream that a query reads twice counts once."""
+        for stream, records in counts.records.items():
+            dead = counts.dead[stream]
+            self.rows_in += records
             self.dead += dead
-            self.seen[stream] = self.seen.get(stream, 0) + rows
+            self.seen[stream] = self.seen.get(stream, 0) + records
             self.dead_of[stream] = self.dead_of.get(stream, 0) + dead

@@ -1,13 +1,17 @@
 """One function per kind of output: a batch goes in, rows reach their destination."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Event
+from typing import Any
 
 from pyspark.sql import DataFrame
 
 from headrace.connectors.files import sink as files
 from headrace.connectors.files.options import FilesSink
 from headrace.spark.collect import published
+from headrace.spark.counting import Counter
+from headrace.spark.progress import Progress
 from headrace.spark.storage import Folder
 from headrace.views.store import Change, Store
 
@@ -38,18 +42,40 @@ def into_files(options: FilesSink, folder: Folder, run: str) -> Publish:
     return publish
 
 
+def into_nothing() -> Publish:
+    """Return a function that computes a batch and throws it away."""
+
+    def publish(frame: DataFrame, batch: int) -> None:
+        frame.write.format("noop").mode("overwrite").save()
+
+    return publish
+
+
 @dataclass(slots=True)
 class Guard:
-    """Keeps what a publishing function raised, so that it is reported as it was; counts rows."""
+    """Publishes the batches of one query: counts their rows, and keeps what was raised as it was."""
 
     publish: Publish
+    progress: Progress
+    query: Any = None
+    started: Event = field(default_factory=Event)
     error: BaseException | None = None
-    rows: int = 0
+    counter: Counter = field(default_factory=Counter)
+
+    def begin(self, query: Any) -> None:
+        """Say which query the batches are of; the first may be there before it is known."""
+        self.query = query
+        self.started.set()
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
         """Publish a batch."""
         try:
-            self.rows += self.publish(frame, batch) or 0
+            changed = self.publish(frame, batch)
+            self.started.wait()
+            plan = self.query._jsq.streamingQuery().lastExecution().executedPlan()
+            counts = self.counter.read(plan)
+            self.progress.count(counts)
+            self.progress.rows_out += counts.given if changed is None else changed
         except BaseException as error:
             self.error = error
             raise

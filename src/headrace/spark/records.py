@@ -72,9 +72,7 @@ def json_reason(columns: tuple[ColumnDefinition, ...], required: tuple[str, ...]
         reasons.append(
             F.when(
                 value.isNotNull() & one[column.name].isNull(),
-                F.concat(
-                    F.lit(f'column "{column.name}" is not {kind}: '), F.substring(value, 1, SHOWN)
-                ),
+                F.concat(F.lit(f'column "{column.name}" is not {kind}: '), F.substring(value, 1, SHOWN)),
             )
         )
         if column.name in required:

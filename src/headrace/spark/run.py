@@ -11,13 +11,11 @@ from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.catalog.objects import Stream
 from headrace.connectors.files.options import FilesSink
 from headrace.connectors.files.source import resolve_path
-from headrace.connectors.noop.options import NoopSink
 from headrace.errors import HeadraceError
 from headrace.plan.application import Output, Plan
 from headrace.plan.steps import Kind, Relation, Scan, Sort, Step, is_stateful, walk
@@ -26,7 +24,7 @@ from headrace.spark.heartbeats import Heartbeats, idle_after, send
 from headrace.spark.lower import Lowering
 from headrace.spark.mistakes import blame, failure
 from headrace.spark.place import FAR, Place
-from headrace.spark.progress import PUBLISHED, Progress
+from headrace.spark.progress import Progress
 from headrace.spark.publish import Guard, Publish, into_files
 from headrace.spark.storage import Folder
 
@@ -64,22 +62,18 @@ class Running:
 
     def start(self) -> None:
         """Start the query, from its checkpoint if there is one."""
-        guard = Guard(self.publish, rows=self.guard.rows if self.guard is not None else 0)
+        self.progress.name = self.output.name
+        guard = self.guard = Guard(self.publish, self.progress)
         mode = "update" if self.output.relation.kind is Kind.CHANGELOG else "append"
         writer = self.frame.writeStream.outputMode(mode).option("checkpointLocation", self.checkpoint.path)
         writer = writer.trigger(**self.trigger)
-        sink = self.output.sink
-        self.progress.name = self.output.name
         try:
-            if sink is not None and isinstance(sink.options, NoopSink):
-                self.query = writer.format("noop").start()
-            else:
-                self.query = writer.foreachBatch(guard).start()
+            self.query = writer.foreachBatch(guard).start()
         except PySparkException as error:
             mistake = blame(error, [], lambda _: True)
             mistake.span = self.output.span
             raise mistake from error
-        self.guard = guard
+        guard.begin(self.query)
 
     @property
     def active(self) -> StreamingQuery:
@@ -91,10 +85,10 @@ class Running:
     def observe(self) -> Progress:
         """Return the figures of the query as of now."""
         if self.query is not None:
-            for report in self.query.recentProgress:
+            last = self.query.lastProgress
+            behind = last is not None and last.batchId > self.progress.batch + 1
+            for report in self.query.recentProgress if behind else [last] if last is not None else []:
                 self.progress.take(_as_dict(report))
-        if self.guard is not None and not _counts_itself(self.output):
-            self.progress.rows_out = self.guard.rows
         return self.progress
 
     def check(self) -> None:
@@ -117,7 +111,8 @@ class Running:
         """Return the chain of errors inside Spark, which its Python side does not show."""
         if self.query is None or not self.query._jsq.exception().isDefined():
             return ""
-        lines, error = [], self.query._jsq.exception().get()
+        lines: list[str] = []
+        error = self.query._jsq.exception().get()
         while error is not None and len(lines) < 20:
             lines.append(f"Caused by: {error.toString()}")
             error = error.getCause()
@@ -153,12 +148,10 @@ class Running:
 
 def _as_dict(report: Any) -> dict[str, Any]:
     """Return a progress report as plain values, whatever class Spark wraps it in."""
-    observed = report.observedMetrics
     return {
         "batchId": report.batchId,
         "processedRowsPerSecond": report.processedRowsPerSecond,
         "batchDuration": report.batchDuration,
-        "observedMetrics": {name: row.asDict() for name, row in observed.items()},
         "stateOperators": [
             {
                 "numRowsDroppedByWatermark": each.numRowsDroppedByWatermark,
@@ -168,13 +161,7 @@ def _as_dict(report: Any) -> dict[str, Any]:
             for each in report.stateOperators
         ],
         "eventTime": dict(report.eventTime),
-        "sink": {"numOutputRows": report.sink.numOutputRows},
     }
-
-
-def _counts_itself(output: Output) -> bool:
-    """Say whether Spark writes the rows of an output, so that it alone knows how many."""
-    return output.sink is not None and isinstance(output.sink.options, (FilesSink, NoopSink))
 
 
 @contextmanager
@@ -206,9 +193,8 @@ class Run:
         if remember:
             folder = self.place.folder(output.name.lower())
             fingerprint.check(output, self.plan.settings, folder, folder.path, output.span)
+        self.lowering.timed = any(is_stateful(each) for each in walk(step))
         frame = self.lowering.frame(step)
-        if output.sink is not None and isinstance(output.sink.options, FilesSink) and frame.isStreaming:
-            frame = frame.observe(PUBLISHED, F.count(F.lit(1)).alias("rows"))
         running = Running(output, frame, publish, self.place, trigger)
         self.outputs.append(running)
         return running
@@ -289,9 +275,7 @@ class Run:
             running.stop()
 
 
-def open_run(
-    spark: SparkSession, plan: Plan, place: Place, defined: dict[str, DataFrame] | None = None
-) -> Run:
+def open_run(spark: SparkSession, plan: Plan, place: Place, defined: dict[str, DataFrame] | None = None) -> Run:
     """Return a run of a plan, its functions known to Spark, with no output yet."""
     for function in plan.functions.values():
         functions.register(spark, function, place.base)

@@ -1,14 +1,12 @@
 """A stream goes in; a DataFrame of its rows, parsed, timed and under a watermark, comes out."""
 
-from itertools import count
-
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from sqlglot import exp
 
 from headrace.catalog.objects import Stream, Table
 from headrace.connectors.datagen import source as datagen
-from headrace.connectors.datagen.options import DatagenSource
+from headrace.connectors.datagen.options import INSTANT_COLUMN, DatagenSource
 from headrace.connectors.files import source as files
 from headrace.connectors.files.options import FilesSource, FilesTable
 from headrace.connectors.socket import source as sockets
@@ -16,12 +14,12 @@ from headrace.connectors.socket.options import SocketSource
 from headrace.errors import HeadraceError
 from headrace.language.dialect import Headrace
 from headrace.spark import records
+from headrace.spark.counting import MARK
 from headrace.spark.heartbeats import idle_after
 from headrace.spark.place import Place
 from headrace.spark.records import CORRUPT, quoted
 
 HIDDEN = ("__raw", "__position", "__ingested_at", "__received_at")
-_numbers = count()
 
 
 def scan(spark: SparkSession, stream: Stream, place: Place, *, timed: bool) -> DataFrame:
@@ -29,29 +27,31 @@ def scan(spark: SparkSession, stream: Stream, place: Place, *, timed: bool) -> D
 
     A query that remembers nothing needs no watermark, and is faster without.
     """
-    records_ = _records(spark, stream, place, keep_raw=False)
-    frame = _with_verdict(_computed(records_, stream), stream)
-    frame = frame.observe(
-        f"{stream.name.lower()}#{next(_numbers)}",
-        F.count(F.lit(1)).alias("rows"),
-        F.count_if(F.col("__dead")).alias("dead"),
-    )
-    rows = frame.filter("NOT __dead").select(*[F.col(quoted(column.name)) for column in stream.columns])
+    frame = _with_verdict(_computed(_records(spark, stream, place, keep_raw=False), stream), stream)
+    rows = frame.filter(_alive(stream)).select(*[F.col(quoted(column.name)) for column in stream.columns])
     return _watermarked(spark, rows, stream, place) if timed else rows
 
 
 def dead(spark: SparkSession, stream: Stream, place: Place) -> DataFrame:
     """Return the records of a stream that do not fit its columns, with the reason."""
-    records_ = _records(spark, stream, place, keep_raw=True)
-    frame = _with_verdict(_computed(records_, stream), stream).filter("__dead")
+    frame = _with_verdict(_computed(_records(spark, stream, place, keep_raw=True), stream), stream)
+    frame = frame.filter("__dead")
     required = required_columns(stream)
     if _format(stream, place) == "json":
         reason = records.json_reason(stream.stored, required)
     else:
         reason = records.columns_reason(required)
-    return frame.select(
-        F.col("__raw").alias("raw"), reason.alias("reason"), F.col("__position").alias("position")
-    )
+    return frame.select(F.col("__raw").alias("raw"), reason.alias("reason"), F.col("__position").alias("position"))
+
+
+def _alive(stream: Stream) -> Column:
+    """Return the condition that throws dead records out, marked so that what it throws out can be counted.
+
+    It is not deterministic, so that Spark does not push a query's own conditions below it: whether a
+    record is dead must not depend on the query. Its second part is looked at for dead records only.
+    """
+    mark = F.concat(F.lit(f"{MARK}{stream.name.lower()}#"), F.spark_partition_id().cast("string"))
+    return ~(F.col("__dead") & (mark != F.lit("")))
 
 
 def required_columns(stream: Stream) -> tuple[str, ...]:
@@ -117,9 +117,7 @@ def _fed_lines(spark: SparkSession, stream: Stream, place: Place) -> DataFrame:
     )
 
 
-def _files(
-    spark: SparkSession, stream: Stream, options: FilesSource, place: Place, keep_raw: bool
-) -> DataFrame:
+def _files(spark: SparkSession, stream: Stream, options: FilesSource, place: Place, keep_raw: bool) -> DataFrame:
     path = files.resolve_path(options.path, place.base)
     files.check_readable(path, stream.span)
     if options.format == "json" and not keep_raw:
@@ -149,7 +147,7 @@ def _reads_all(stream: Stream) -> Column:
     Without it Spark would parse only the columns that a query uses, and whether a record is dead would
     depend on the query. It is nearly free: the first column that is not NULL decides.
     """
-    condition = F.length("__position") < 0
+    condition = F.spark_partition_id() < 0
     for column in reversed(stream.stored):
         condition = F.col(quoted(column.name)).isNull() & condition
     return condition
@@ -174,7 +172,7 @@ def _generated(spark: SparkSession, stream: Stream, options: DatagenSource, plac
         F.lit(False).alias(CORRUPT),
         F.lit(None).cast("string").alias("__raw"),
         F.lit("generated").alias("__position"),
-        F.col(datagen.INSTANT_COLUMN).alias("__ingested_at"),
+        F.col(INSTANT_COLUMN).alias("__ingested_at"),
     )
 
 

@@ -90,9 +90,7 @@ class WantedError:
     """``error``: the block before must fail, and the body is in the report of its error."""
 
 
-Directive: TypeAlias = (
-    ApplicationFile | Sql | Ingest | At | Drain | Crash | Rows | Changes | Explain | WantedError
-)
+Directive: TypeAlias = ApplicationFile | Sql | Ingest | At | Drain | Crash | Rows | Changes | Explain | WantedError
 
 ARGUMENTS = {
     "application": "PATH",
@@ -180,9 +178,7 @@ def _argument(form: str, keyword: Span, rest: Sequence[Span]) -> Span:
         raise HeadraceError(f"{form} needs {wanted}", hint=usage, span=keyword)
     if wanted == "NAME" and len(rest) > 1:
         if form == "rows" and did_you_mean(rest[0].text, ["exactly"]):
-            raise HeadraceError(
-                f'unknown word "{rest[0].text}"', hint='Did you mean "exactly"?', span=rest[0]
-            )
+            raise HeadraceError(f'unknown word "{rest[0].text}"', hint='Did you mean "exactly"?', span=rest[0])
         raise HeadraceError(f"{form} takes one name", hint=usage, span=rest[1].to(rest[-1]))
     return rest[0].to(rest[-1])
 

@@ -52,9 +52,7 @@ class Driver(Protocol):
 class Engine(Protocol):
     """Opens applications; many cases share one engine, one after the other."""
 
-    def open(
-        self, application: Source, *, directory: Path, relations: Sequence[str], clock_at: datetime
-    ) -> Driver:
+    def open(self, application: Source, *, directory: Path, relations: Sequence[str], clock_at: datetime) -> Driver:
         """Return a driver of the application, or raise HeadraceError if the application is wrong.
 
         Relative paths in the application start at ``directory``. ``relations`` are the names for which rows

@@ -35,9 +35,7 @@ def expected_batches(body: str, place: Span) -> tuple[tuple[Row, ...], ...]:
             continue
         row = _row(line)
         if row.get(CHANGE) not in ("insert", "delete"):
-            raise HeadraceError(
-                f"a change needs {CHANGE}", hint=f'Add "{CHANGE}": "insert" or "delete".', span=line
-            )
+            raise HeadraceError(f"a change needs {CHANGE}", hint=f'Add "{CHANGE}": "insert" or "delete".', span=line)
         batches[-1].append(row)
     return tuple(tuple(batch) for batch in batches if batch)
 

@@ -162,9 +162,7 @@ def _block(piece: list[Span], at: int) -> Block:
     span = _stripped(piece[at])
     end = piece[at].end
     text = span.source.text
-    block = Block(
-        parse_directive(span), body=text[end : piece[-1].end], lead=text[piece[0].start : end], span=span
-    )
+    block = Block(parse_directive(span), body=text[end : piece[-1].end], lead=text[piece[0].start : end], span=span)
     match block.directive:
         case ApplicationFile() | At() | Drain() | Crash() if block.body.strip():
             raise HeadraceError(

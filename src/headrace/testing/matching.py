@@ -29,11 +29,7 @@ def same(wanted: JsonValue, actual: JsonValue) -> bool:
         return wanted.keys() == actual.keys() and all(same(item, actual[key]) for key, item in wanted.items())
     if _key(wanted) == _key(actual):
         return True
-    if (
-        isinstance(actual, float)
-        and isinstance(wanted, (int, float, Decimal))
-        and not isinstance(wanted, bool)
-    ):
+    if isinstance(actual, float) and isinstance(wanted, (int, float, Decimal)) and not isinstance(wanted, bool):
         near, there = Decimal(wanted), Decimal(actual)
         return abs(near - there) <= TOLERANCE * max(abs(near), abs(there))
     return False

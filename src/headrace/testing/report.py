@@ -63,8 +63,7 @@ def report_summary(results: Sequence[CaseResult], *, color: bool = False) -> str
 def _is_repeated(failure: Failure, failures: Sequence[Failure]) -> bool:
     """Return whether a failure of the resumed run is nothing new."""
     return failure.mode == "resumed" and any(
-        other.mode == "straight" and (other.line, other.diff) == (failure.line, failure.diff)
-        for other in failures
+        other.mode == "straight" and (other.line, other.diff) == (failure.line, failure.diff) for other in failures
     )
 
 

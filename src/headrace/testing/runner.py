@@ -98,8 +98,7 @@ def run_case(
         case = replace(
             case,
             blocks=tuple(
-                with_body(block, accepted[block.line]) if block.line in accepted else block
-                for block in case.blocks
+                with_body(block, accepted[block.line]) if block.line in accepted else block for block in case.blocks
             ),
         )
         failures = [found for found in failures if found.accepted is None]
@@ -173,9 +172,7 @@ def _application(folder: Path, block: Block) -> tuple[Source, Path]:
     try:
         text = path.read_bytes().decode("utf-8")
     except OSError as error:
-        raise HeadraceError(
-            f"cannot read {path}", detail=f"{error.strerror}.", span=block.directive.path
-        ) from error
+        raise HeadraceError(f"cannot read {path}", detail=f"{error.strerror}.", span=block.directive.path) from error
     except UnicodeDecodeError as error:
         raise HeadraceError(f"{path} is not UTF-8 text", span=block.directive.path) from error
     return fill(text, str(path), os.environ), path.parent

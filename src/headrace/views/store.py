@@ -140,9 +140,7 @@ class SqliteStore:
             connection.execute("COMMIT")
         return changes
 
-    def _take(
-        self, connection: sqlite3.Connection, batch: int, ordinal: int, each: Published
-    ) -> Iterator[Change]:
+    def _take(self, connection: sqlite3.Connection, batch: int, ordinal: int, each: Published) -> Iterator[Change]:
         if each.key is None:
             if self._keep_plain:
                 connection.execute(

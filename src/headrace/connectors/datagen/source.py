@@ -9,7 +9,6 @@ from sqlglot import exp
 from headrace.connectors.datagen.options import INSTANT_COLUMN, NUMBER_COLUMN, DatagenSource
 
 
-
 def read_rows(spark: SparkSession, options: DatagenSource, *, bounded: bool, started_at: datetime) -> DataFrame:
     """Return the rows of a generator: their number, their event time, and when they came.
 
@@ -62,9 +61,7 @@ def repeatable(sql: str, salt: str) -> str:
 
 
 def _is_random(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Rand) or (
-        isinstance(node, exp.Anonymous) and node.name.lower() in {"rand", "random"}
-    )
+    return isinstance(node, exp.Rand) or (isinstance(node, exp.Anonymous) and node.name.lower() in {"rand", "random"})
 
 
 def _micros(instant: datetime) -> int:

@@ -62,13 +62,9 @@ class FilesTable:
 class FilesSink:
     """Files in a folder, each batch written once."""
 
-    path: str = option(
-        doc="The folder that takes the files; relative to the application file.", example="out"
-    )
+    path: str = option(doc="The folder that takes the files; relative to the application file.", example="out")
     format: str = option(doc="How the files are written.", default="json", choices=FILE_FORMATS)
-    header: bool = option(
-        doc="Whether each csv file starts with a line of column names.", default=True, needs=_CSV
-    )
+    header: bool = option(doc="Whether each csv file starts with a line of column names.", default=True, needs=_CSV)
     delimiter: str = option(doc=_DELIMITER, default=",", refused=_BAD_DELIMITERS, needs=_CSV)
     partition_by: tuple[str, ...] = option(
         doc="Columns that become folders, as in `day=2024-01-01/`, and are left out of the files.",

@@ -12,7 +12,7 @@ class Folder(Protocol):
 
     path: str
 
-    def __truediv__(self, name: str) -> Any: ...  # noqa: D105
+    def __truediv__(self, name: str) -> Any: ...
     def make(self) -> Any: ...  # noqa: D102
     def delete(self) -> None: ...  # noqa: D102
     def files(self) -> list[str]: ...  # noqa: D102

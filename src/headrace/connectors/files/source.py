@@ -59,9 +59,7 @@ def check_readable(path: str, span: Span) -> None:
                 span=span,
             )
     except PermissionError as error:
-        raise HeadraceError(
-            f'path "{path}" cannot be read', detail=f"{error.strerror}.", span=span
-        ) from error
+        raise HeadraceError(f'path "{path}" cannot be read', detail=f"{error.strerror}.", span=span) from error
 
 
 def read_lines(spark: SparkSession, options: FilesSource, path: str) -> DataFrame:
