@@ -97,7 +97,6 @@ class Application:
     plan: Plan = field(default_factory=Plan)
     fed: bool = False
     durable: bool = False
-    log: Path | None = None
     _frames: dict[str, "DataFrame"] = field(default_factory=dict, repr=False)
     _callables: dict[str, tuple[Callable[..., Any], str]] = field(default_factory=dict, repr=False)
     _temporary: str | None = field(default=None, repr=False)
@@ -172,7 +171,7 @@ class Application:
         """Return the Spark session that the application runs on, started if there is none."""
         from headrace.spark.session import open_session
 
-        return open_session(self.plan.settings, master=self.master, name=f"headrace {self.name}", log=self.log)
+        return open_session(self.plan.settings, master=self.master, name=f"headrace {self.name}")
 
     def frame(self, name: str) -> "DataFrame":
         """Return a relation as a Spark DataFrame, streaming if it reads a stream."""
@@ -329,9 +328,10 @@ class Application:
     def _publisher(self, output: Output, store: Store, run: "Run", notice: Notice | None) -> Any:
         from headrace.spark.publish import into_nothing, into_store
         from headrace.spark.run import files_publisher
+        from headrace.spark.storage import Folder
 
         if output.sink is not None and isinstance(output.sink.options, FilesSink):
-            return files_publisher(output, run.place)
+            return files_publisher(output, run.place, Folder(f"{self.state_folder()}/{output.name.lower()}"))
         if output.sink is not None and isinstance(output.sink.options, NoopSink):
             return into_nothing()
         return into_store(store, output.name, notice if _is_shown(output) else None)

@@ -39,7 +39,7 @@ def why_not_by_panes(aggregates: list[Scalar]) -> str | None:
     """Return why some aggregate cannot be computed in pieces, None if all can."""
     for aggregate in aggregates:
         if split(aggregate) is None:
-            name = aggregate.tree.sql(dialect=Headrace)
+            name = aggregate.tree.sql(dialect=Headrace).replace("`", "")
             return f"{name} cannot be combined from parts"
     return None
 

@@ -62,7 +62,7 @@ def _by_session(frame: DataFrame, step: Aggregate) -> DataFrame:
     keys = [key for key in step.keys if key.name not in _EDGES]
     gap = f"{int(step.window.gap.total_seconds() * 1_000_000)} microseconds"
     session = F.session_window(F.col(quoted(step.time)), gap).alias("__session")
-    # Spark wants a key beside the session; one that is the same for all rows, and that it cannot see through, will do.
+    # Spark wants a key beside the session; one that is the same for all rows will do, if Spark cannot tell.
     groups = _keys(tuple(keys)) or [(F.unix_micros(quoted(step.time)) == F.lit(-(2**63))).alias("__all")]
     made = tagged(frame, step.time).groupBy(*groups, session).agg(*_values(step, frame.isStreaming))
     made = made.withColumns({"window_start": F.col("__session.start"), "window_end": F.col("__session.end")})

@@ -117,7 +117,7 @@ def failure(error: BaseException, output: str, causes: str = "") -> HeadraceErro
             break
     if known is not None:
         return JobFailed(
-            f"{name}: {_lower(known.group(2).strip())}",
+            f"{name}: {_lower(known.group(2).strip().split('. ')[0])}",
             hint=_HINTS.get(known.group(1), "Mend the cause and run again: it resumes from its checkpoint."),
         )
     return JobFailed(f"{name}: {_lower(_short(cause)) or message}", hint="Run again: it resumes from its checkpoint.")

@@ -15,6 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.catalog.objects import Stream
 from headrace.connectors.files.options import FilesSink
+from headrace.connectors.files.sink import forget_run
 from headrace.connectors.files.source import resolve_path
 from headrace.errors import HeadraceError
 from headrace.plan.application import Output, Plan
@@ -137,13 +138,18 @@ class Running:
         """Stop between two batches; a batch that does not end in time is run again by the next start."""
         if self.query is None or not self.query.isActive:
             return
+        lock = self.query._jsq.streamingQuery().awaitProgressLock()
         deadline = time.monotonic() + patience.total_seconds()
-        while self.query.isActive and self.query.status["isTriggerActive"] and time.monotonic() < deadline:
-            if not self.query.status["isDataAvailable"]:
-                break
-            time.sleep(0.02)
-        self.observe()
+        lock.lock()  # no new batch begins; the one that runs, if any, ends and then waits for the lock
+        try:
+            while self.query.isActive and time.monotonic() < deadline:
+                if lock.hasQueuedThreads() or not self.query.status["isTriggerActive"]:
+                    break
+                time.sleep(0.01)
+        finally:
+            lock.unlock()
         self.query.stop()
+        self.observe()
 
 
 def _as_dict(report: Any) -> dict[str, Any]:
@@ -282,19 +288,25 @@ def open_run(spark: SparkSession, plan: Plan, place: Place, defined: dict[str, D
     return Run(spark, plan, place, Lowering(spark, place, defined or {}))
 
 
-def files_publisher(output: Output, place: Place) -> Publish:
-    """Return what writes a files sink, under a name that is this checkpoint's own."""
+def files_publisher(output: Output, place: Place, named: Folder) -> Publish:
+    """Return what writes a files sink, under a name that is kept in a folder.
+
+    A run that ends replaces what its like wrote before: its answer is of all that is there.
+    """
     if output.sink is None or not isinstance(output.sink.options, FilesSink):
         raise TypeError("not a files sink")
     options = output.sink.options
     folder = Folder(resolve_path(options.path, place.base))
-    return into_files(options, folder, run_name(place.folder(output.name.lower())))
+    name = _kept_name(named, "once" if place.bounded else "run")
+    if place.bounded:
+        forget_run(folder, name)
+    return into_files(options, folder, name)
 
 
-def run_name(folder: Folder) -> str:
-    """Return a name that belongs to a checkpoint for its whole life."""
-    known = folder.read("run")
+def _kept_name(folder: Folder, file: str) -> str:
+    """Return a name that stays the same from run to run."""
+    known = folder.read(file)
     if known is None:
         known = secrets.token_hex(4)
-        folder.make().write("run", known)
+        folder.make().write(file, known)
     return known

@@ -67,7 +67,7 @@ def read_table(spark: SparkSession, table: Table, place: Place) -> DataFrame:
     schema = records.schema_text(table.columns)
     if isinstance(table.options, FilesTable):
         path = files.resolve_path(table.options.path, place.base)
-        files.check_readable(path, table.span)
+        files.check_readable(path, table.span, now=True)
         return files.read_table(spark, table.options, path, schema)
     folder = place.feed(table.name).make()
     return spark.read.schema(schema).json(folder.path)
@@ -119,7 +119,7 @@ def _fed_lines(spark: SparkSession, stream: Stream, place: Place) -> DataFrame:
 
 def _files(spark: SparkSession, stream: Stream, options: FilesSource, place: Place, keep_raw: bool) -> DataFrame:
     path = files.resolve_path(options.path, place.base)
-    files.check_readable(path, stream.span)
+    files.check_readable(path, stream.span, now=place.bounded)
     if options.format == "json" and not keep_raw:
         schema = records.schema_text(stream.stored, f"{CORRUPT} STRING")
         frame = files.read_columns(spark, options, path, schema)

@@ -43,9 +43,7 @@ a micro-batch more than a tenth of a second.
 """
 
 
-def open_session(
-    settings: Settings, *, master: str | None = None, name: str = "headrace", log: Path | None = None
-) -> SparkSession:
+def open_session(settings: Settings, *, master: str | None = None, name: str = "headrace") -> SparkSession:
     """Return the session of this process, started if there is none.
 
     A session that is there already (a notebook's, a cluster's) is used as it is: only what a right answer
@@ -57,7 +55,7 @@ def open_session(
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         builder = SparkSession.builder.appName(name).master(master or "local[*]")
         local = master is None or master.startswith("local")
-        options = {**(DEFAULTS if local else {}), **FIXED, **_logging(log), **settings.spark}
+        options = {**(DEFAULTS if local else {}), **FIXED, **_logging(), **settings.spark}
         for key, value in options.items():
             builder = builder.config(key, value)
         active = builder.getOrCreate()
@@ -72,10 +70,7 @@ def _is_changeable(session: SparkSession, key: str) -> bool:
     return session.conf.isModifiable(key) or key.startswith("spark.sql.streaming.stateStore.rocksdb")
 
 
-def _logging(log: Path | None) -> dict[str, str]:
-    """Return the options that send Spark's own log to a file, or keep all but errors of it quiet."""
+def _logging() -> dict[str, str]:
+    """Return the options that keep Spark's own log to what nobody else reports."""
     configuration = Path(__file__).with_name("log4j2.properties").resolve().as_uri()
-    java = f"-Dlog4j2.configurationFile={configuration}"
-    if log is not None:
-        java += f" -Dheadrace.log={log}"
-    return {"spark.driver.extraJavaOptions": java}
+    return {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={configuration}"}

@@ -50,7 +50,14 @@ def write_batch(frame: DataFrame, options: FilesSink, folder: Folder, run: str, 
         ending = "." + name.partition(".")[2]
         target = folder / parent if parent else folder
         staging.move(new, target, f"{prefix}{number:05d}{ending}")
-    staging.delete()
+    (folder / _STAGING).delete()
+
+
+def forget_run(folder: Folder, run: str) -> None:
+    """Take away all that a run wrote."""
+    for name in folder.files():
+        if name.rsplit("/", 1)[-1].startswith(f"{run}-"):
+            folder.remove(name)
 
 
 def _is_data(name: str) -> bool:

@@ -1,5 +1,6 @@
 """The options of a files source or table go in, a DataFrame of its records comes out."""
 
+from glob import glob
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -39,12 +40,16 @@ def as_stream_path(path: str) -> str:
     return str(local.with_name(f"[{local.name[0]}]{local.name[1:]}"))
 
 
-def check_readable(path: str, span: Span) -> None:
-    """Raise if a local path leads nowhere or may not be read; a glob may match nothing yet."""
+def check_readable(path: str, span: Span, *, now: bool) -> None:
+    """Raise if a local path leads nowhere or may not be read; only ``now`` must a glob match something."""
     if urlsplit(path).scheme:
         return
     local = Path(path)
     if any(character in path for character in "*?[{"):
+        if now and "{" not in path and not glob(path):
+            raise HeadraceError(
+                f'no file matches "{path}"', hint="The option path is relative to the application file.", span=span
+            )
         return
     try:
         if local.is_dir():
