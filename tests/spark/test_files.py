@@ -70,7 +70,9 @@ def test_every_line_is_either_a_row_or_dead_whatever_the_query_uses(tmp_path):
     assert len(dead) > 50
     assert sorted(row["id"] for row in narrow) == sorted(row["id"] for row in whole)
     assert sorted(row["id"] for row in filtered) == sorted(row["id"] for row in whole if (row["x"] or 0) > 1)
-    assert all(row["reason"] != "does not fit the columns" for row in dead), [r for r in dead if "does not" in r["reason"]]
+    assert all(row["reason"] != "does not fit the columns" for row in dead), [
+        r for r in dead if "does not" in r["reason"]
+    ]
     progress = app.progress()[0]
     assert (progress.rows_in, progress.dead) == (len(whole) + len(dead), len(dead))
 
@@ -130,9 +132,7 @@ def test_a_path_that_leads_nowhere_and_one_that_would_be_sql(tmp_path):
 
 
 def read_out(folder: Path) -> list[int]:
-    return sorted(
-        json.loads(line)["id"] for file in folder.rglob("*.json") for line in file.read_text().splitlines()
-    )
+    return sorted(json.loads(line)["id"] for file in folder.rglob("*.json") for line in file.read_text().splitlines())
 
 
 @pytest.mark.parametrize("moment", ["before writing", "while moving", "after publishing"])

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -17,7 +18,7 @@ from headrace.catalog.objects import Stream
 from headrace.connectors.files.options import FilesSink
 from headrace.connectors.files.sink import forget_run
 from headrace.connectors.files.source import resolve_path
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, JobFailed
 from headrace.plan.application import Output, Plan
 from headrace.plan.steps import Kind, Relation, Scan, Sort, Step, is_stateful, walk
 from headrace.spark import fingerprint, functions
@@ -138,18 +139,27 @@ class Running:
         """Stop between two batches; a batch that does not end in time is run again by the next start."""
         if self.query is None or not self.query.isActive:
             return
-        lock = self.query._jsq.streamingQuery().awaitProgressLock()
-        deadline = time.monotonic() + patience.total_seconds()
-        lock.lock()  # no new batch begins; the one that runs, if any, ends and then waits for the lock
         try:
-            while self.query.isActive and time.monotonic() < deadline:
-                if lock.hasQueuedThreads() or not self.query.status["isTriggerActive"]:
+            self._wait_for_gap(self.query, time.monotonic() + patience.total_seconds())
+            self.query.stop()
+        except (Py4JError, OSError) as error:
+            raise JobFailed(
+                f'Spark ended before "{self.output.name}" was stopped',
+                hint="Run again: it resumes from its checkpoint.",
+            ) from error
+        self.observe()
+
+    def _wait_for_gap(self, query: StreamingQuery, deadline: float) -> None:
+        """Wait until no batch runs: none begins while the lock is held, and one that ends waits for it."""
+        lock = query._jsq.streamingQuery().awaitProgressLock()
+        lock.lock()
+        try:
+            while query.isActive and time.monotonic() < deadline:
+                if lock.hasQueuedThreads() or not query.status["isTriggerActive"]:
                     break
                 time.sleep(0.01)
         finally:
             lock.unlock()
-        self.query.stop()
-        self.observe()
 
 
 def _as_dict(report: Any) -> dict[str, Any]:
