@@ -41,6 +41,7 @@ def generate(folder: Path, rows: int, files: int = 4) -> None:
 
 def plain(spark, data: Path, out: Path, sink: str, query: str, careful: bool) -> float:
     """Return the seconds that PySpark takes for the query."""
+    started = time.perf_counter()
     reader = spark.readStream
     if careful:
         frame = reader.schema(SCHEMA + ", broken STRING").option("columnNameOfCorruptRecord", "broken")
@@ -49,7 +50,6 @@ def plain(spark, data: Path, out: Path, sink: str, query: str, careful: bool) ->
         frame = reader.schema(SCHEMA).json(str(data))
     columns = query.removeprefix("SELECT ").split(" FROM ")[0].split(", ")
     frame = frame.filter("amount > 100").selectExpr(*columns)
-    started = time.perf_counter()
     writer = frame.writeStream.option("checkpointLocation", str(out / "checkpoint")).trigger(availableNow=True)
     writer = writer.format("noop") if sink == "noop" else writer.format("json").option("path", str(out / "rows"))
     writer.start().awaitTermination()
@@ -59,11 +59,11 @@ def plain(spark, data: Path, out: Path, sink: str, query: str, careful: bool) ->
 def headrace(data: Path, out: Path, sink: str, query: str) -> float:
     """Return the seconds that Headrace takes for the query."""
     target = "connector = 'noop'" if sink == "noop" else f"connector = 'files', path = '{out / 'rows'}'"
+    started = time.perf_counter()
     application = Application(directory=data, state=str(out / "state")).sql(
         f"CREATE STREAM payments ({SCHEMA}) WITH (connector = 'files', path = '{data}');"
         f"CREATE SINK doubled WITH ({target}) AS {query};"
     )
-    started = time.perf_counter()
     application.run_once()
     return time.perf_counter() - started
 
@@ -82,7 +82,7 @@ def main() -> None:
         generate(data, options.rows)
         for name, query in (("all columns", QUERY), ("three columns", NARROW)):
             ratios: dict[str, list[float]] = {"plain": [], "careful": []}
-            for number in range(options.rounds + 1):
+            for number in range(-1, options.rounds + 1):
                 out = Path(temporary, "out")
                 taken = {}
                 for kind in ("plain", "careful", "headrace"):
@@ -91,8 +91,8 @@ def main() -> None:
                         taken[kind] = headrace(data, out, options.sink, query)
                     else:
                         taken[kind] = plain(spark, data, out, options.sink, query, kind == "careful")
-                if number == 0:
-                    continue  # the first round warms the JVM
+                if number < 1:
+                    continue  # the first rounds warm the JVM
                 print(json.dumps({"query": name, "round": number, **{k: round(v, 2) for k, v in taken.items()}}))
                 for kind, found in ratios.items():
                     found.append(taken["headrace"] / taken[kind])

@@ -85,9 +85,9 @@ def _json_path(name: str) -> str:
     return f"$.{name}" if name.isidentifier() else f"$['{name}']"
 
 
-def columns_reason(required: tuple[str, ...]) -> Column:
+def columns_reason(corrupt: str, required: tuple[str, ...]) -> Column:
     """Return an expression that says why a row of csv, parquet or text does not fit its columns."""
-    broken = F.when(F.col(CORRUPT), F.lit("does not fit the columns"))
+    broken = F.when(F.expr(corrupt), F.lit("does not fit the columns"))
     return F.coalesce(broken, *[_missing(name) for name in required], F.lit("does not fit the columns"))
 
 

@@ -2,6 +2,7 @@
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StringType
 from sqlglot import exp
 
 from headrace.catalog.objects import Stream, Table
@@ -19,28 +20,27 @@ from headrace.spark.heartbeats import idle_after
 from headrace.spark.place import Place
 from headrace.spark.records import CORRUPT, quoted
 
-HIDDEN = ("__raw", "__position", "__ingested_at", "__received_at")
-
 
 def scan(spark: SparkSession, stream: Stream, place: Place, *, timed: bool) -> DataFrame:
     """Return the rows of a stream that fit its columns; the others are counted.
 
     A query that remembers nothing needs no watermark, and is faster without.
     """
-    frame = _with_verdict(_computed(_records(spark, stream, place, keep_raw=False), stream), stream)
-    rows = frame.filter(_alive(stream)).select(*[F.col(quoted(column.name)) for column in stream.columns])
+    frame = _computed(_records(spark, stream, place, keep_raw=False), stream)
+    judged = frame.withColumn("__dead", F.expr(_verdict(frame, stream)))
+    rows = judged.filter(_alive(stream)).select(*[F.col(quoted(column.name)) for column in stream.columns])
     return _watermarked(spark, rows, stream, place) if timed else rows
 
 
 def dead(spark: SparkSession, stream: Stream, place: Place) -> DataFrame:
     """Return the records of a stream that do not fit its columns, with the reason."""
-    frame = _with_verdict(_computed(_records(spark, stream, place, keep_raw=True), stream), stream)
-    frame = frame.filter("__dead")
+    frame = _computed(_records(spark, stream, place, keep_raw=True), stream)
+    frame = frame.filter(_verdict(frame, stream))
     required = required_columns(stream)
     if _format(stream, place) == "json":
         reason = records.json_reason(stream.stored, required)
     else:
-        reason = records.columns_reason(required)
+        reason = records.columns_reason(_corrupt(frame, stream), required)
     return frame.select(F.col("__raw").alias("raw"), reason.alias("reason"), F.col("__position").alias("position"))
 
 
@@ -48,10 +48,35 @@ def _alive(stream: Stream) -> Column:
     """Return the condition that throws dead records out, marked so that what it throws out can be counted.
 
     It is not deterministic, so that Spark does not push a query's own conditions below it: whether a
-    record is dead must not depend on the query. Its second part is looked at for dead records only.
+    record is dead must not depend on the query. Its second part is looked at for dead records only. The
+    verdict itself is a column: Spark reads only the columns that are needed through a projection, but
+    not through such a condition.
     """
     mark = F.concat(F.lit(f"{MARK}{stream.name.lower()}#"), F.spark_partition_id().cast("string"))
     return ~(F.col("__dead") & (mark != F.lit("")))
+
+
+def _verdict(frame: DataFrame, stream: Stream) -> str:
+    """Return the condition under which a record is dead: it does not parse, or misses what it must have."""
+    missing = [f"{quoted(name)} IS NULL" for name in required_columns(stream)]
+    return " OR ".join([_corrupt(frame, stream), *missing])
+
+
+def _corrupt(frame: DataFrame, stream: Stream) -> str:
+    """Return the condition under which a record does not parse.
+
+    Spark's readers give the text of such a record in a column of its own. They would parse only the columns
+    that a query uses, and whether a record is dead would depend on the query; so the condition goes on with
+    a part that is never true and looks at every column that a record can fail by. It is nearly free: the
+    first column that is not NULL decides. Any JSON value can be a STRING, so those columns are left out.
+    """
+    if not isinstance(frame.schema[CORRUPT].dataType, StringType):
+        return CORRUPT
+    every = getattr(stream.options, "format", "") == "csv"
+    columns = [c for c in stream.stored if every or records.type_text(c) != "STRING"]
+    never = f"coalesce(length({CORRUPT}), 0) < 0"
+    unread = " AND ".join([*(f"{quoted(c.name)} IS NULL" for c in columns), never])
+    return f"({CORRUPT} IS NOT NULL OR ({unread}))"
 
 
 def required_columns(stream: Stream) -> tuple[str, ...]:
@@ -122,8 +147,7 @@ def _files(spark: SparkSession, stream: Stream, options: FilesSource, place: Pla
     files.check_readable(path, stream.span, now=place.bounded)
     if options.format == "json" and not keep_raw:
         schema = records.schema_text(stream.stored, f"{CORRUPT} STRING")
-        frame = files.read_columns(spark, options, path, schema)
-        return frame.withColumn(CORRUPT, F.col(CORRUPT).isNotNull() | _reads_all(stream))
+        return files.read_columns(spark, options, path, schema, placed=_uses_ingestion_time(stream))
     if options.format in files.LINES:
         lines = files.read_lines(spark, options, path)
         if options.format == "text":
@@ -131,26 +155,20 @@ def _files(spark: SparkSession, stream: Stream, options: FilesSource, place: Pla
         return records.parse_json(lines, stream.stored, files.format_options(options))
     if options.format == "csv":
         schema = records.schema_text(stream.stored, f"{CORRUPT} STRING")
-        frame = files.read_columns(spark, options, path, schema)
+        frame = files.read_columns(spark, options, path, schema, placed=True)
         written = F.to_csv(F.struct(*[F.col(quoted(column.name)) for column in stream.stored]))
-        return frame.withColumn("__raw", F.coalesce(F.col(CORRUPT), written)).withColumn(
-            CORRUPT, F.col(CORRUPT).isNotNull()
-        )
-    frame = files.read_columns(spark, options, path, records.schema_text(stream.stored))
+        return frame.withColumn("__raw", F.coalesce(F.col(CORRUPT), written))
+    frame = files.read_columns(spark, options, path, records.schema_text(stream.stored), placed=True)
     written = F.to_json(F.struct(*[F.col(quoted(column.name)) for column in stream.stored]))
     return frame.withColumn("__raw", written).withColumn(CORRUPT, F.lit(False))
 
 
-def _reads_all(stream: Stream) -> Column:
-    """Return a condition that is never true and looks at every column.
+def _uses_ingestion_time(stream: Stream) -> bool:
+    return any(_is_call(column.computed, "ingestion_time") for column in stream.columns)
 
-    Without it Spark would parse only the columns that a query uses, and whether a record is dead would
-    depend on the query. It is nearly free: the first column that is not NULL decides.
-    """
-    condition = F.spark_partition_id() < 0
-    for column in reversed(stream.stored):
-        condition = F.col(quoted(column.name)).isNull() & condition
-    return condition
+
+def _is_call(tree: exp.Expr | None, name: str) -> bool:
+    return isinstance(tree, exp.Anonymous) and str(tree.name).lower() == name
 
 
 def _generated(spark: SparkSession, stream: Stream, options: DatagenSource, place: Place) -> DataFrame:
@@ -187,18 +205,11 @@ def _computed(frame: DataFrame, stream: Stream) -> DataFrame:
 
 
 def _computed_value(tree: exp.Expr) -> Column:
-    if isinstance(tree, exp.Anonymous) and tree.name.lower() == "proctime":
+    if _is_call(tree, "proctime"):
         return F.col("__received_at")
-    if isinstance(tree, exp.Anonymous) and tree.name.lower() == "ingestion_time":
+    if _is_call(tree, "ingestion_time"):
         return F.col("__ingested_at")
     return F.expr(tree.sql(dialect=Headrace))
-
-
-def _with_verdict(frame: DataFrame, stream: Stream) -> DataFrame:
-    verdict = F.col(CORRUPT)
-    for name in required_columns(stream):
-        verdict = verdict | F.col(quoted(name)).isNull()
-    return frame.withColumn("__dead", verdict)
 
 
 def _watermarked(spark: SparkSession, rows: DataFrame, stream: Stream, place: Place) -> DataFrame:

@@ -32,6 +32,7 @@ DEFAULTS = {
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
     "spark.log.structuredLogging.enabled": "false",
     "spark.sql.codegen.cache.maxEntries": "1000",
+    "spark.sql.dataFrameQueryContext.enabled": "false",
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing."
     "FileSystemBasedCheckpointFileManager",

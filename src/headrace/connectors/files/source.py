@@ -75,12 +75,16 @@ def read_lines(spark: SparkSession, options: FilesSource, path: str) -> DataFram
     return reader.text(as_stream_path(path)).selectExpr("value AS __raw", POSITION, INGESTED)
 
 
-def read_columns(spark: SparkSession, options: FilesSource, path: str, schema: str) -> DataFrame:
-    """Return the typed columns of json, csv or parquet files as a stream, with where they stand."""
+def read_columns(spark: SparkSession, options: FilesSource, path: str, schema: str, *, placed: bool) -> DataFrame:
+    """Return the typed columns of json, csv or parquet files as a stream.
+
+    Where a row stands and when it came is told only if it is wanted: it costs a tenth of the reading.
+    """
     reader = spark.readStream.schema(schema).format(options.format)
     for name, value in {**format_options(options), **batch_limits(options)}.items():
         reader = reader.option(name, value)
-    return reader.load(as_stream_path(path)).selectExpr("*", POSITION, INGESTED)
+    frame = reader.load(as_stream_path(path))
+    return frame.selectExpr("*", POSITION, INGESTED) if placed else frame
 
 
 def read_table(spark: SparkSession, options: FilesTable, path: str, schema: str) -> DataFrame:
