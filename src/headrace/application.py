@@ -113,7 +113,9 @@ class Application:
             raise HeadraceError(f'file "{path}" cannot be read', detail=f"{error.strerror}.") from error
         except UnicodeDecodeError as error:
             raise HeadraceError(f'file "{path}" is not UTF-8 text', detail=f"{error}.") from error
-        application = cls(directory=file.resolve().parent, name=file.stem, durable=True, **options)
+        folder = file.resolve().parent
+        name = folder.name if file.stem == "application" and folder.name else file.stem
+        application = cls(directory=folder, name=name, durable=True, **options)
         return application.add(fill(text, str(path), variables or {}))
 
     def sql(self, text: str) -> "Application":

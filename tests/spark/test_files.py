@@ -62,7 +62,7 @@ def test_every_line_is_either_a_row_or_dead_whatever_the_query_uses(tmp_path):
     lines = [junk(random_, number) for number in range(300)]
     app = application(
         tmp_path,
-        "SELECT id, x, tags, at FROM s; SELECT id FROM s; SELECT id FROM s WHERE x > 1; SELECT raw, reason FROM s.dead;",
+        "SELECT id, x, tags, at FROM s; SELECT id FROM s; SELECT id FROM s WHERE x > 1;SELECT raw, reason FROM s.dead;",
     )
     (tmp_path / "in" / "junk.jsonl").write_text("\n".join(lines) + "\n")
     whole, narrow, filtered, dead = (answered.rows() for answered in app.run_once())
@@ -211,7 +211,8 @@ def test_a_failing_expression_and_a_failing_function_are_told_without_a_trace(tm
     assert "try_divide" in caught.value.hint
     app = application(
         tmp_path,
-        "CREATE FUNCTION broken(x DOUBLE) RETURNS DOUBLE LANGUAGE PYTHON AS 'mine:broken'; SELECT broken(x) AS y FROM s;",
+        "CREATE FUNCTION broken(x DOUBLE) RETURNS DOUBLE LANGUAGE PYTHON AS 'mine:broken';"
+        "SELECT broken(x) AS y FROM s;",
     )
     with pytest.raises(HeadraceError) as caught:
         app.run_once()

@@ -119,8 +119,8 @@ def _run(
     stopping: Stopping,
     seconds: float | None,
 ) -> None:
-    ends_at = None if seconds is None else _now() + timedelta(seconds=seconds)
     with _display(application, shown, output, stopping) as display:
+        ends_at: datetime | None = None
 
         def tick(figures: "list[Progress]") -> None:
             now = _now()
@@ -131,6 +131,7 @@ def _run(
         try:
             if not stopping.event.is_set():
                 application.start(display.take)
+                ends_at = None if seconds is None else _now() + timedelta(seconds=seconds)
                 application.wait(stopping.event, tick)
         finally:
             application.stop()

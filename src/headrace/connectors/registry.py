@@ -183,7 +183,7 @@ GROUP BY word;
         name="console",
         doc="Rows printed on the terminal, batch by batch.",
         sink=ConsoleSink,
-        guarantee="at-least-once",
+        guarantee="at-most-once",
         example_sql="""\
 CREATE STREAM clicks (at TIMESTAMP, page STRING) WITH (connector = 'memory');
 

@@ -107,7 +107,9 @@ def describe(step: Step) -> Described:
                     )
                 )
             details.append(f"what does not parse goes to {stream.name}.dead")
-            return Described(f"read stream {stream.name}", tuple(details))
+            once = stream.connector == "socket"
+            beware = (f"stream {stream.name} cannot be read again: each run starts anew, and a crash loses rows",)
+            return Described(f"read stream {stream.name}", tuple(details), warnings=beware if once else ())
         case ReadDead(stream=stream):
             return Described(f"read what does not parse of stream {stream.name}")
         case ReadTable(table=table):

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pyspark.errors import AnalysisException, ParseException, PySparkException
-from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -87,7 +86,7 @@ class Lowering:
             case Rename(names=names):
                 return below.toDF(*names, *_hidden(below))
             case Project(columns=columns):
-                return below.select(*[self._column(column) for column in columns], *_hidden(below))
+                return below.selectExpr(*[self._column(column) for column in columns], *_hidden(below))
             case Filter(condition=condition):
                 return self._filter(below, condition)
             case Unnest(generator=generator, names=names, outer=outer):
@@ -112,9 +111,9 @@ class Lowering:
             case _:
                 raise TypeError(f"no lowering for {step}")
 
-    def _column(self, column: Column) -> SparkColumn:
+    def _column(self, column: Column) -> str:
         self._lookups(column.value)
-        return F.expr(_sql(column.value)).alias(column.name)
+        return f"{_sql(column.value)} AS {quoted(column.name)}"
 
     def _lookups(self, *values: Scalar) -> None:
         """Make the tables that expressions look things up in known to Spark by their names."""

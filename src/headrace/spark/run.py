@@ -18,6 +18,7 @@ from headrace.catalog.objects import Stream
 from headrace.connectors.files.options import FilesSink
 from headrace.connectors.files.sink import forget_run
 from headrace.connectors.files.source import resolve_path
+from headrace.connectors.socket.options import SocketSource
 from headrace.errors import HeadraceError, JobFailed
 from headrace.plan.application import Output, Plan
 from headrace.plan.steps import Kind, Relation, Scan, Sort, Step, is_stateful, walk
@@ -206,8 +207,10 @@ class Run:
     def add(self, output: Output, publish: Publish, trigger: dict[str, Any], *, remember: bool) -> Running:
         """Prepare an output: lower it, and see that an old checkpoint fits."""
         step = unsorted(output.relation)
+        folder = self.place.folder(output.name.lower())
+        if any(isinstance(stream.options, SocketSource) for stream in streams_of(step)):
+            folder.delete()  # a socket cannot give again what it gave, so nothing can go on from a checkpoint
         if remember:
-            folder = self.place.folder(output.name.lower())
             fingerprint.check(output, self.plan.settings, folder, folder.path, output.span)
         self.lowering.timed = any(is_stateful(each) for each in walk(step))
         frame = self.lowering.frame(step)

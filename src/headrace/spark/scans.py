@@ -28,7 +28,7 @@ def scan(spark: SparkSession, stream: Stream, place: Place, *, timed: bool) -> D
     """
     frame = _computed(_records(spark, stream, place, keep_raw=False), stream)
     judged = frame.withColumn("__dead", F.expr(_verdict(frame, stream)))
-    rows = judged.filter(_alive(stream)).select(*[F.col(quoted(column.name)) for column in stream.columns])
+    rows = judged.filter(_alive(stream)).selectExpr(*[quoted(column.name) for column in stream.columns])
     return _watermarked(spark, rows, stream, place) if timed else rows
 
 

@@ -44,6 +44,10 @@ a micro-batch more than a tenth of a second.
 """
 
 
+_configured: list[tuple[SparkSession, Settings]] = []
+"""The session and the settings that were last brought together; to set them again would take a while."""
+
+
 def open_session(settings: Settings, *, master: str | None = None, name: str = "headrace") -> SparkSession:
     """Return the session of this process, started if there is none.
 
@@ -51,6 +55,8 @@ def open_session(settings: Settings, *, master: str | None = None, name: str = "
     depends on is set.
     """
     active = SparkSession.getActiveSession()
+    if active is not None and _configured == [(active, settings)]:
+        return active
     if active is None:
         os.environ.setdefault("PYSPARK_PIN_THREAD", "true")
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -64,6 +70,7 @@ def open_session(settings: Settings, *, master: str | None = None, name: str = "
         if _is_changeable(active, key):
             active.conf.set(key, value)
     active.conf.set("spark.sql.shuffle.partitions", str(settings.shuffle_partitions))
+    _configured[:] = [(active, settings)]
     return active
 
 

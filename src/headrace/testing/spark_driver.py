@@ -3,7 +3,7 @@
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ from headrace.values import sort_key
 from headrace.views.store import MemoryStore
 
 SMALL = {
-    "spark.sql.shuffle.partitions": "1",
     "spark.sql.streaming.minBatchesToRetain": "10",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -40,9 +39,8 @@ class SparkEngine:
     ) -> "SparkDriver":
         """Return a driver of the application, started, or raise HeadraceError if the application is wrong."""
         loaded = Application(directory=directory).add(application)
-        session = open_session(loaded.plan.settings, master="local[2]", name="headrace test")
-        for name, value in SMALL.items():
-            session.conf.set(name, value)
+        small = replace(loaded.plan.settings, shuffle_partitions=1, spark={**SMALL, **loaded.plan.settings.spark})
+        session = open_session(small, master="local[2]", name="headrace test")
         state = Path(tempfile.mkdtemp(prefix="headrace-test-", dir=_memory_disk()))
         driver = SparkDriver(loaded, state, clock_at)
         try:
