@@ -27,8 +27,7 @@ def scan(spark: SparkSession, stream: Stream, place: Place, *, timed: bool) -> D
     A query that remembers nothing needs no watermark, and is faster without.
     """
     frame = _computed(_records(spark, stream, place, keep_raw=False), stream)
-    judged = frame.withColumn("__dead", F.expr(_verdict(frame, stream)))
-    rows = judged.filter(_alive(stream)).selectExpr(*[quoted(column.name) for column in stream.columns])
+    rows = frame.filter(_alive(frame, stream)).selectExpr(*[quoted(column.name) for column in stream.columns])
     return _watermarked(spark, rows, stream, place) if timed else rows
 
 
@@ -44,16 +43,14 @@ def dead(spark: SparkSession, stream: Stream, place: Place) -> DataFrame:
     return frame.select(F.col("__raw").alias("raw"), reason.alias("reason"), F.col("__position").alias("position"))
 
 
-def _alive(stream: Stream) -> Column:
+def _alive(frame: DataFrame, stream: Stream) -> Column:
     """Return the condition that throws dead records out, marked so that what it throws out can be counted.
 
     It is not deterministic, so that Spark does not push a query's own conditions below it: whether a
-    record is dead must not depend on the query. Its second part is looked at for dead records only. The
-    verdict itself is a column: Spark reads only the columns that are needed through a projection, but
-    not through such a condition.
+    record is dead must not depend on the query. Its second part is looked at for dead records only.
     """
     mark = F.concat(F.lit(f"{MARK}{stream.name.lower()}#"), F.spark_partition_id().cast("string"))
-    return ~(F.col("__dead") & (mark != F.lit("")))
+    return ~(F.expr(_verdict(frame, stream)) & (mark != F.lit("")))
 
 
 def _verdict(frame: DataFrame, stream: Stream) -> str:
@@ -63,12 +60,12 @@ def _verdict(frame: DataFrame, stream: Stream) -> str:
 
 
 def _corrupt(frame: DataFrame, stream: Stream) -> str:
-    """Return the condition under which a record does not parse.
+    """Return the condition under which a record does not parse; Spark's readers give its text then.
 
-    Spark's readers give the text of such a record in a column of its own. They would parse only the columns
-    that a query uses, and whether a record is dead would depend on the query; so the condition goes on with
-    a part that is never true and looks at every column that a record can fail by. It is nearly free: the
-    first column that is not NULL decides. Any JSON value can be a STRING, so those columns are left out.
+    They would parse only the columns that a query uses, and whether a record is dead would depend on the
+    query; so the condition has a part that is never true and looks at every column that a record can fail
+    by. It is nearly free: the first column that is not NULL decides. Any JSON value can be a STRING, so
+    those columns are left out.
     """
     if not isinstance(frame.schema[CORRUPT].dataType, StringType):
         return CORRUPT
