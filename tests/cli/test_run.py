@@ -103,7 +103,7 @@ def test_a_signal_stops_between_batches_and_the_next_run_goes_on(folder):
             rest, complaints = process.communicate(timeout=120)
             assert process.returncode == 0
             assert rest == ""
-            assert complaints.endswith(f"stopped; the next run resumes from {folder}/.headrace/application\n")
+            assert complaints.endswith(f"stopped; the next run resumes from {folder}/.headrace/{folder.name}\n")
         return seen
 
     assert run(2, signal.SIGINT, then="b") == [

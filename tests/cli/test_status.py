@@ -2,7 +2,8 @@ from datetime import UTC, datetime, timedelta
 
 from headrace import Application
 from headrace.cli.status import Meter, dead_notices, status_line
-from headrace.spark.progress import PUBLISHED, Progress
+from headrace.spark.counting import Counts
+from headrace.spark.progress import Progress
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 
@@ -12,7 +13,6 @@ def report(batch, **changes):
         "batchId": batch,
         "processedRowsPerSecond": 10.0,
         "batchDuration": 210,
-        "observedMetrics": {},
         "stateOperators": [],
         "eventTime": {},
         **changes,
@@ -45,31 +45,18 @@ def test_a_status_line_tells_the_watermark_and_its_lag():
     assert "watermark 2023-12-31 12:00:00 (lag 1 d 0 h)" in line
 
 
-def test_a_stream_that_is_read_twice_counts_once():
+def test_figures_add_up_and_a_report_counts_once():
     progress = Progress("q")
-    progress.take(
-        report(
-            0,
-            observedMetrics={
-                "s#1": {"rows": 5, "dead": 2},
-                "s#2": {"rows": 5, "dead": 2},
-                "t#3": {"rows": 1, "dead": None},
-            },
-        )
-    )
-    progress.take(report(1, observedMetrics={"s#1": {"rows": 1, "dead": 1}}))
-    progress.take(report(1, observedMetrics={"s#1": {"rows": 1, "dead": 1}}))
+    operator = {"numRowsDroppedByWatermark": 2, "numRowsTotal": 5, "memoryUsedBytes": 70}
+    progress.take(report(0, stateOperators=[operator]))
+    progress.take(report(0, stateOperators=[operator]))
+    progress.take(report(1, stateOperators=[operator]))
+    progress.count(Counts({"s": 5, "t": 1}, {"s": 2, "t": 0}, given=3))
+    progress.count(Counts({"s": 1}, {"s": 1}, given=0))
+    assert (progress.late, progress.state_rows, progress.state_bytes) == (4, 5, 70)
     assert (progress.rows_in, progress.dead) == (7, 3)
     assert progress.seen == {"s": 6, "t": 1}
     assert progress.dead_of == {"s": 3, "t": 0}
-
-
-def test_rows_that_spark_writes_by_itself_are_counted():
-    progress = Progress("q")
-    progress.take(report(0, observedMetrics={PUBLISHED: {"rows": 7}}, sink={"numOutputRows": -1}))
-    progress.take(report(1, sink={"numOutputRows": 3}))
-    assert progress.rows_out == 10
-    assert progress.seen == {}
 
 
 def test_dead_records_are_told_once_for_each_stream():

@@ -189,7 +189,7 @@ def test_a_column_that_datagen_does_not_have(with_clause: WithClause) -> None:
 def test_a_guarantee_that_the_connector_cannot_keep(with_clause: WithClause) -> None:
     error = failure(with_clause, "sink", "connector = 'console', guarantee = 'exactly-once'")
     assert error.message == "connector console cannot promise exactly-once"
-    assert error.detail == "The most that it promises is at-least-once."
+    assert error.detail == "The most that it promises is at-most-once."
     assert error.hint == "Leave guarantee out, or choose a connector that can: files."
     assert error.span is not None
     assert error.span.text == "'exactly-once'"
