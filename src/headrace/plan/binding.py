@@ -124,6 +124,9 @@ class Binder:
                     span=self.scope.span(node),
                 )
             node.type = function.returns
+            node.set(
+                "expressions", [_cast(a, p.type) for a, p in zip(node.expressions, function.parameters, strict=True)]
+            )
 
     def _name_span(self, node: exp.Expr) -> Span | None:
         if "start" in node.meta:
@@ -141,6 +144,13 @@ class Binder:
         follows = text[node.meta["end"] + 1 :].lstrip()[:1]
         plain = name.strip("`")
         return plain.lower() if follows == "(" and plain.isidentifier() else None
+
+
+def _cast(argument: exp.Expr, kind: exp.DataType | None) -> exp.Expr:
+    """Return an argument as the type that a function declares: 1.5 is a DECIMAL until somebody wants a DOUBLE."""
+    if kind is None or (isinstance(argument, (exp.Column, exp.Dot)) and argument.type == kind):
+        return argument
+    return exp.Cast(this=argument, to=kind.copy())
 
 
 def _likely(name: str, names: list[str]) -> list[str]:
