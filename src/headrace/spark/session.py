@@ -1,6 +1,7 @@
 """Settings go in, a Spark session with Headrace's defaults comes out."""
 
 import os
+import sys
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -62,6 +63,8 @@ def open_session(settings: Settings, *, master: str | None = None, name: str = "
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         builder = SparkSession.builder.appName(name).master(master or "local[*]")
         local = master is None or master.startswith("local")
+        if local:  # functions run in the Python that has what they import, not in the first on the path
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         options = {**(DEFAULTS if local else {}), **FIXED, **_logging(), **settings.spark}
         for key, value in options.items():
             builder = builder.config(key, value)
