@@ -11,6 +11,9 @@ from headrace.spark.place import Place, micros
 PROCESSING_IDLE = timedelta(seconds=1)
 """A stream by processing time follows the clock this closely when no row comes."""
 
+KEPT = 100
+"""How many control rows stay: a batch that is run again after a crash reads those of the last ones."""
+
 
 def follows_clock(stream: Stream) -> bool:
     """Say whether a stream's time is the time at which rows are processed."""
@@ -66,4 +69,8 @@ class Heartbeats:
 def send(place: Place, stream: Stream, instant: datetime) -> None:
     """Let a stream's watermark pass an instant, less its delay."""
     folder = place.control(stream.name).make()
-    folder.write(f"{micros(place.clock()):020d}-{len(folder.names()):06d}", instant.isoformat() + "\n")
+    names = [name for name in folder.names() if not name.startswith(".")]
+    number = int(names[-1].rpartition("-")[2]) + 1 if names else 0
+    folder.write(f"{micros(place.clock()):020d}-{number:09d}", instant.isoformat() + "\n")
+    for old in names[:-KEPT]:
+        folder.remove(old)
