@@ -65,7 +65,7 @@ def open_session(settings: Settings, *, master: str | None = None, name: str = "
         local = master is None or master.startswith("local")
         if local:  # functions run in the Python that has what they import, not in the first on the path
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        options = {**(DEFAULTS if local else {}), **FIXED, **_logging(), **settings.spark}
+        options = {**(DEFAULTS if local else {}), **FIXED, **_java(local), **settings.spark}
         for key, value in options.items():
             builder = builder.config(key, value)
         active = builder.getOrCreate()
@@ -81,7 +81,12 @@ def _is_changeable(session: SparkSession, key: str) -> bool:
     return session.conf.isModifiable(key) or key.startswith("spark.sql.streaming.stateStore.rocksdb")
 
 
-def _logging() -> dict[str, str]:
-    """Return the options that keep Spark's own log to what nobody else reports."""
+def _java(local: bool) -> dict[str, str]:
+    """Return the options of the driver's JVM.
+
+    Its log says what nobody else reports. On a laptop it collects garbage for throughput, which makes reading
+    JSON about a sixth faster.
+    """
     configuration = Path(__file__).with_name("log4j2.properties").resolve().as_uri()
-    return {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={configuration}"}
+    logging = f"-Dlog4j2.configurationFile={configuration}"
+    return {"spark.driver.extraJavaOptions": f"-XX:+UseParallelGC {logging}" if local else logging}
