@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from headrace.connectors.options import duration_text
+from headrace.connectors.durations import duration_text
 from headrace.language.dialect import Headrace
 from headrace.plan.steps import (
     Aggregate,
