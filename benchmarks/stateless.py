@@ -1,11 +1,12 @@
 """Filter and projection over JSON lines: Headrace beside plain PySpark, in turns.
 
-    python benchmarks/stateless.py [--rows 2000000] [--rounds 7] [--sink noop|files]
+    python benchmarks/stateless.py [--rows 2000000] [--rounds 7] [--sink noop|files] [--same-collector]
 
 Each side is a process of its own with a session as its user would have it: PySpark's defaults for `plain` and
 `careful`, Headrace's for `headrace`; all have the same memory. The sides take turns, so that they meet the same
 noise. `plain` reads with a schema and takes what does not parse as NULL; `careful` looks for records that do
-not parse, as Headrace does. Prints the seconds of each round and last the median ratios.
+not parse, as Headrace does; `used` is Headrace with verify = 'used'. With --same-collector PySpark gets the
+garbage collector that Headrace gives its local sessions. Prints the seconds of each round and last the median ratios.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import product
 from pathlib import Path
 
 SCHEMA = "id BIGINT, at TIMESTAMP, account STRING, amount DOUBLE, country STRING, kind STRING, note STRING"
@@ -23,7 +25,9 @@ QUERY = "SELECT id, account, at, country, kind, note, amount * 2 AS doubled FROM
 NARROW = "SELECT id, account, amount * 2 AS doubled FROM payments WHERE amount > 100"
 
 
-SIDES = ("plain", "careful", "headrace")
+SIDES = ("plain", "careful", "headrace", "used")
+OURS = {"headrace": "all", "used": "used"}
+COLLECTOR = "-XX:+UseParallelGC"
 
 
 def generate(folder: Path, rows: int, files: int = 4) -> None:
@@ -61,36 +65,39 @@ def plain(spark, data: Path, out: Path, sink: str, query: str, careful: bool) ->
     return time.perf_counter() - started
 
 
-def headrace(data: Path, out: Path, sink: str, query: str) -> float:
+def headrace(data: Path, out: Path, sink: str, query: str, verify: str) -> float:
     """Return the seconds that Headrace takes for the query."""
     from headrace import Application
 
     target = "connector = 'noop'" if sink == "noop" else f"connector = 'files', path = '{out / 'rows'}'"
     started = time.perf_counter()
     application = Application(directory=data, state=str(out / "state")).sql(
-        f"CREATE STREAM payments ({SCHEMA}) WITH (connector = 'files', path = '{data}');"
+        f"CREATE STREAM payments ({SCHEMA}) WITH (connector = 'files', path = '{data}', verify = '{verify}');"
         f"CREATE SINK doubled WITH ({target}) AS {query};"
     )
     application.run_once()
     return time.perf_counter() - started
 
 
-def work(side: str) -> None:
+def work(side: str, same_collector: bool) -> None:
     """Answer each line of JSON on standard input with the seconds that one run takes."""
-    if side == "headrace":
+    if side in OURS:
         from headrace import Application
 
         spark = Application().session()
     else:
         from pyspark.sql import SparkSession
 
-        spark = SparkSession.builder.master("local[*]").config("spark.driver.memory", "2g").getOrCreate()
+        builder = SparkSession.builder.master("local[*]").config("spark.driver.memory", "2g")
+        if same_collector:
+            builder = builder.config("spark.driver.extraJavaOptions", COLLECTOR)
+        spark = builder.getOrCreate()
         spark.sparkContext.setLogLevel("ERROR")
     for line in sys.stdin:
         asked = json.loads(line)
         data, out = Path(asked["data"]), Path(asked["out"])
-        if side == "headrace":
-            seconds = headrace(data, out, asked["sink"], asked["query"])
+        if side in OURS:
+            seconds = headrace(data, out, asked["sink"], asked["query"], OURS[side])
         else:
             seconds = plain(spark, data, out, asked["sink"], asked["query"], side == "careful")
         print(f"seconds {seconds}", flush=True)
@@ -99,8 +106,8 @@ def work(side: str) -> None:
 class Worker:
     """One side, in a process of its own."""
 
-    def __init__(self, side: str) -> None:
-        command = [sys.executable, __file__, "--worker", side]
+    def __init__(self, side: str, same_collector: bool) -> None:
+        command = [sys.executable, __file__, "--worker", side] + ["--same-collector"] * same_collector
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
@@ -126,12 +133,13 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--sink", choices=("noop", "files"), default="noop")
+    parser.add_argument("--same-collector", action="store_true")
     parser.add_argument("--worker", choices=SIDES)
     options = parser.parse_args()
     if options.worker is not None:
-        work(options.worker)
+        work(options.worker, options.same_collector)
         return
-    workers = {side: Worker(side) for side in SIDES}
+    workers = {side: Worker(side, options.same_collector) for side in SIDES}
     with tempfile.TemporaryDirectory() as temporary:
         data = Path(temporary, "data")
         data.mkdir()
@@ -155,11 +163,11 @@ def compare(name: str, query: str, workers: dict[str, Worker], folder: Path, opt
                 taken[side].append(seconds)
         if number >= 0:
             print(json.dumps({"query": name, "round": number + 1, **{s: round(t[-1], 2) for s, t in taken.items()}}))
-    for side in ("plain", "careful"):
-        ratios = [ours / theirs for ours, theirs in zip(taken["headrace"], taken[side], strict=True)]
-        best = min(taken["headrace"]) / min(taken[side])
+    for ours, theirs in product(OURS, ("plain", "careful")):
+        ratios = [mine / other for mine, other in zip(taken[ours], taken[theirs], strict=True)]
+        best = min(taken[ours]) / min(taken[theirs])
         print(
-            f"{name}, {options.sink}: headrace / {side} = {statistics.median(ratios):.2f} (median of rounds), "
+            f"{name}, {options.sink}: {ours} / {theirs} = {statistics.median(ratios):.2f} (median of rounds), "
             f"{best:.2f} (best of each)"
         )
 

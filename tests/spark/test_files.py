@@ -77,6 +77,17 @@ def test_every_line_is_either_a_row_or_dead_whatever_the_query_uses(tmp_path):
     assert (progress.rows_in, progress.dead) == (len(whole) + len(dead), len(dead))
 
 
+def test_a_stream_may_be_judged_by_the_columns_in_use(tmp_path):
+    app = application(
+        tmp_path, "SELECT id FROM s; SELECT id, x FROM s; SELECT raw FROM s.dead", options=", verify = 'used'"
+    )
+    (tmp_path / "in" / "a.jsonl").write_text('{"id": 1, "x": 2}\n{"id": 2, "x": "no"}\n{"id": "no", "x": 3}\n{"id":\n')
+    narrow, whole, dead = (answered.rows() for answered in app.run_once())
+    assert [row["id"] for row in narrow] == [1, 2]
+    assert [row["id"] for row in whole] == [1]
+    assert len(dead) == 3
+
+
 def test_empty_files_blank_lines_and_a_line_of_ten_megabytes(tmp_path):
     app = application(tmp_path, "SELECT id, length(tags[0]) AS long FROM s;")
     (tmp_path / "in" / "empty.jsonl").write_text("")

@@ -40,6 +40,13 @@ class FilesSource:
         example="yyyy-MM-dd HH:mm:ss",
         needs=Needs("format", ("json", "csv")),
     )
+    verify: str = option(
+        doc="Which columns decide that a record is dead: `all` that are declared, or only those that a query `used`, "
+        "which is faster, but then a record can be dead for one query and a row of another.",
+        default="all",
+        choices=("all", "used"),
+        needs=Needs("format", ("json",)),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
