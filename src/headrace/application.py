@@ -14,11 +14,13 @@ from sqlglot import exp
 
 from headrace.catalog.python_functions import check as check_function
 from headrace.connectors.files.options import FilesSink
+from headrace.connectors.kafka.options import KafkaSink
 from headrace.connectors.noop.options import NoopSink
 from headrace.errors import HeadraceError, PlanError, Source
 from headrace.language import fill, parse
 from headrace.plan.application import Output, Plan, check_runnable, define_relation, plan_application
 from headrace.plan.explain import explain_relation
+from headrace.plan.real_time import delivery, is_real_time
 from headrace.plan.steps import Field, Kind, Relation, Sort
 from headrace.values import sort_key, to_json_line
 from headrace.views.store import Change, MemoryStore, SqliteStore, Store
@@ -166,14 +168,25 @@ class Application:
         if name is not None:
             return explain_relation(self.plan.relation(name))
         return "\n\n".join(
-            f"{output.role} {output.name}\n{explain_relation(output.relation)}" for output in self.plan.outputs
+            f"{output.role} {output.name}\n{self._delivery(output)}{explain_relation(output.relation)}"
+            for output in self.plan.outputs
         )
+
+    def _delivery(self, output: Output) -> str:
+        text = delivery(output, self.plan.settings)
+        return "" if text is None else f"{text}\n"
 
     def session(self) -> "SparkSession":
         """Return the Spark session that the application runs on, started if there is none."""
         from headrace.spark.session import open_session
 
-        return open_session(self.plan.settings, master=self.master, name=f"headrace {self.name}")
+        return open_session(
+            self.plan.settings,
+            master=self.master,
+            name=f"headrace {self.name}",
+            kafka=self.plan.uses("kafka"),
+            real_time=any(is_real_time(output, self.plan.settings) for output in self.plan.outputs),
+        )
 
     def frame(self, name: str) -> "DataFrame":
         """Return a relation as a Spark DataFrame, streaming if it reads a stream."""
@@ -228,10 +241,16 @@ class Application:
         for output in self.plan.outputs:
             store = self._durable(output, run)
             self._stores[output.name.lower()] = store
-            run.add(output, self._publisher(output, store, run, notice), trigger, remember=True)
+            real_time = is_real_time(output, self.plan.settings)
+            publisher = self._publisher(output, store, run, notice)
+            run.add(output, publisher, self._real_time_trigger() if real_time else trigger, remember=True)
         self._run = run
         run.start()
+        run.report(f"headrace-{self.name}")
         return self
+
+    def _real_time_trigger(self) -> dict[str, str]:
+        return {"realTime": f"{int(self.plan.settings.checkpoint_interval.total_seconds() * 1000)} milliseconds"}
 
     def wait(self, stopping: threading.Event, tick: Callable[[list["Progress"]], None]) -> None:
         """Keep a started application going until told to stop; raise what it died of."""
@@ -329,11 +348,13 @@ class Application:
 
     def _publisher(self, output: Output, store: Store, run: "Run", notice: Notice | None) -> Any:
         from headrace.spark.publish import into_nothing, into_store
-        from headrace.spark.run import files_publisher
+        from headrace.spark.run import files_publisher, kafka_publisher
         from headrace.spark.storage import Folder
 
         if output.sink is not None and isinstance(output.sink.options, FilesSink):
             return files_publisher(output, run.place, Folder(f"{self.state_folder()}/{output.name.lower()}"))
+        if output.sink is not None and isinstance(output.sink.options, KafkaSink):
+            return kafka_publisher(output, run)
         if output.sink is not None and isinstance(output.sink.options, NoopSink):
             return into_nothing()
         return into_store(store, output.name, notice if _is_shown(output) else None)

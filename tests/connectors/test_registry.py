@@ -117,7 +117,7 @@ def test_a_statement_without_a_connector(with_clause: WithClause) -> None:
 def test_an_unknown_connector(with_clause: WithClause) -> None:
     error = failure(with_clause, "stream", "connector = 'filse', path = 'in'")
     assert error.message == 'unknown connector "filse"'
-    assert error.detail == "Connectors that can be read: files, memory, datagen, socket."
+    assert error.detail == "Connectors that can be read: files, kafka, memory, datagen, socket."
     assert error.hint == 'Did you mean "files"?'
     assert error.span is not None
     assert error.span.text == "'filse'"
@@ -134,19 +134,19 @@ def test_a_connector_like_no_other(with_clause: WithClause) -> None:
             "stream",
             "console",
             "connector console cannot be read",
-            "Connectors that can be read: files, memory, datagen, socket.",
+            "Connectors that can be read: files, kafka, memory, datagen, socket.",
         ),
         (
             "table",
             "socket",
             "connector socket cannot be a table",
-            "Connectors that can be a table: files, memory.",
+            "Connectors that can be a table: files, kafka, memory.",
         ),
         (
             "sink",
             "datagen",
             "connector datagen cannot be written",
-            "Connectors that can be written: files, memory, console, noop.",
+            "Connectors that can be written: files, kafka, memory, console, noop.",
         ),
     ],
 )
@@ -190,7 +190,7 @@ def test_a_guarantee_that_the_connector_cannot_keep(with_clause: WithClause) -> 
     error = failure(with_clause, "sink", "connector = 'console', guarantee = 'exactly-once'")
     assert error.message == "connector console cannot promise exactly-once"
     assert error.detail == "The most that it promises is at-most-once."
-    assert error.hint == "Leave guarantee out, or choose a connector that can: files."
+    assert error.hint == "Leave guarantee out, or choose a connector that can: files, kafka."
     assert error.span is not None
     assert error.span.text == "'exactly-once'"
 

@@ -4,6 +4,9 @@ import re
 
 from headrace.catalog.objects import Function, Sink, Stream, Table
 from headrace.connectors.formats import check_format
+from headrace.connectors.kafka.checks import check_reading, check_sink
+from headrace.connectors.kafka.metadata import CHANGES, called
+from headrace.connectors.kafka.options import KafkaReading, KafkaSink, KafkaSource
 from headrace.connectors.registry import sink_options, source_options, table_options
 from headrace.errors import PlanError
 from headrace.language.statements import (
@@ -58,8 +61,29 @@ def stream_of(statement: CreateStream) -> Stream:
             hint="Leave it out: rows behind the watermark are dropped and counted.",
             span=next((o.value_span for o in statement.options if o.name == "late"), statement.name.span),
         )
+    _check_metadata(stream)
+    if isinstance(options, KafkaSource):
+        check_reading(options, [column.name for column in stream.stored], ())
     _check_format(options, stream.stored, statement)
     return stream
+
+
+def _check_metadata(stream: Stream) -> None:
+    """Refuse what a computed column asks of a message that such a stream's records do not have."""
+    for column in stream.columns:
+        for asked in called(column.computed) if column.computed is not None else ():
+            if not isinstance(stream.options, KafkaSource):
+                raise PlanError(
+                    f"{asked.function}() is known of Kafka messages alone",
+                    detail=f'Stream "{stream.name}" comes from {stream.connector}.',
+                    span=column.span,
+                )
+            if asked.function == "change_kind" and stream.options.format not in CHANGES:
+                raise PlanError(
+                    f"format {stream.options.format} does not say what changed",
+                    hint="change_kind() goes with format = 'upsert' or 'debezium-json'.",
+                    span=column.span,
+                )
 
 
 def table_of(statement: CreateTable) -> Table:
@@ -68,6 +92,8 @@ def table_of(statement: CreateTable) -> Table:
     for column in statement.columns:
         if column.computed is not None:
             raise PlanError("computed columns of a table are not supported yet", span=column.span)
+    if isinstance(options, KafkaReading):
+        check_reading(options, [column.name for column in statement.columns], statement.primary_key)
     _check_format(options, statement.columns, statement)
     return Table(
         statement.name.text,
@@ -82,6 +108,8 @@ def table_of(statement: CreateTable) -> Table:
 def sink_of(statement: CreateSink) -> Sink:
     """Return the sink that a statement creates."""
     common, options = sink_options(statement.options, f'sink "{statement.name.text}"', statement.name.span)
+    if isinstance(options, KafkaSink):
+        check_sink(options)
     return Sink(statement.name.text, statement.columns, common.connector, common, options, statement.name.span)
 
 

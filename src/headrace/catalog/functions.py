@@ -3,6 +3,8 @@
 from functools import cache
 from importlib.resources import files
 
+from headrace.connectors.kafka.metadata import BY_FUNCTION
+
 
 def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -31,7 +33,7 @@ GENERATORS = _names("""
 """)
 """Functions that turn one row into many."""
 
-OWN = frozenset({"proctime", "ingestion_time"})
+OWN = frozenset({"proctime", "ingestion_time", *BY_FUNCTION})
 """Functions that Headrace adds; they stand only in computed columns of a stream."""
 
 

@@ -1,76 +1,13 @@
 """The environment goes in; nothing comes out, or an error that says which Java is needed."""
 
 import os
-import re
-import shutil
-import subprocess
 from collections.abc import Mapping
-from pathlib import Path
 
-from headrace.errors import HeadraceError
+from headrace.jars.java import find_java
 
-__all__ = ["LEAST", "check_java", "major_version"]
-
-LEAST = 17
-_HINT = (
-    "Install one (apt install openjdk-17-jdk-headless, brew install openjdk@17, or https://adoptium.net), "
-    "or set JAVA_HOME to where it is."
-)
+__all__ = ["check_java"]
 
 
 def check_java(environment: Mapping[str, str] = os.environ) -> None:
     """Raise if the Java that Spark would start is missing or too old."""
-    home = environment.get("JAVA_HOME")
-    if home:
-        java = Path(home) / "bin" / "java"
-        if not os.access(java, os.X_OK):
-            raise HeadraceError(
-                f"Java {LEAST} or newer is needed",
-                detail=f"JAVA_HOME is {home}, but there is no {java}.",
-                hint=_HINT,
-            )
-    else:
-        found = shutil.which("java", path=environment.get("PATH"))
-        if found is None:
-            raise HeadraceError(
-                f"Java {LEAST} or newer is needed",
-                detail="There is no java on the PATH, and JAVA_HOME is not set.",
-                hint=_HINT,
-            )
-        java = Path(found)
-    text = _version_text(java)
-    version = major_version(text)
-    if version is None:
-        raise HeadraceError(
-            f"Java {LEAST} or newer is needed",
-            detail=f"{java} does not say which version it is: {text.strip().splitlines()[:1]}.",
-            hint=_HINT,
-        )
-    if version < LEAST:
-        raise HeadraceError(f"Java {LEAST} or newer is needed", detail=f"{java} is Java {version}.", hint=_HINT)
-
-
-def major_version(text: str) -> int | None:
-    """Return the major version in a release file or in what ``java -version`` says.
-
-    >>> major_version('openjdk version "1.8.0_402"'), major_version('JAVA_VERSION="21.0.2"')
-    (8, 21)
-    """
-    found = re.search(r'"(?:1\.)?(\d+)', text)
-    return int(found[1]) if found else None
-
-
-def _version_text(java: Path) -> str:
-    """Return the JDK's note of its version if it has one, which is quicker than starting it."""
-    release = java.resolve().parent.parent / "release"
-    try:
-        for line in release.read_text("utf-8").splitlines():
-            if line.startswith("JAVA_VERSION="):
-                return line
-    except (OSError, UnicodeDecodeError):
-        pass  # not every distribution has one; Java itself is asked instead
-    try:
-        answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    return answer.stderr + answer.stdout
+    find_java(environment)

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 import typer
 from typer.core import TyperGroup
 
+from headrace.cli.broker import broker_app
 from headrace.cli.failures import reported
 from headrace.cli.variables import variables_of
 
@@ -34,6 +35,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(broker_app, name="broker", no_args_is_help=True)
 
 File = Annotated[Path, typer.Argument(metavar="FILE.sql", help="The application.", show_default=False)]
 Variables = Annotated[

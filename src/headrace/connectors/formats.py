@@ -7,7 +7,17 @@ from sqlglot import exp
 
 from headrace.errors import HeadraceError, Span
 
-__all__ = ["FILE_FORMATS", "FORMATS", "SOCKET_FORMATS", "Format", "check_format", "format_named"]
+__all__ = [
+    "FILE_FORMATS",
+    "FORMATS",
+    "KAFKA_SINK_FORMATS",
+    "KAFKA_SOURCE_FORMATS",
+    "KAFKA_TABLE_FORMATS",
+    "SOCKET_FORMATS",
+    "Format",
+    "check_format",
+    "format_named",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +29,7 @@ class Format:
     carries: str
     refuses: frozenset[exp.DType] = frozenset()
     cannot_write: frozenset[exp.DType] = frozenset()
-    single_text_column: bool = False
+    single: exp.DType | None = None
 
 
 _NESTED = frozenset({exp.DType.ARRAY, exp.DType.MAP, exp.DType.STRUCT, exp.DType.LIST})
@@ -33,12 +43,32 @@ FORMATS = (
         refuses=_NESTED,
         cannot_write=frozenset({exp.DType.VARIANT}),
     ),
-    Format("text", "One line per row, as it stands.", "Exactly one STRING column.", single_text_column=True),
+    Format("text", "One line per row, as it stands.", "Exactly one STRING column.", single=exp.DType.TEXT),
     Format("parquet", "Apache Parquet: compressed columns.", "Columns of every type, by name."),
+    Format("raw", "The bytes of a message, as they stand.", "Exactly one BINARY column.", single=exp.DType.BINARY),
+    Format(
+        "avro",
+        "Apache Avro: with a schema registry each message names its schema, without one all have the same.",
+        "Columns of every type but VARIANT, by name.",
+        refuses=frozenset({exp.DType.VARIANT}),
+    ),
+    Format(
+        "upsert",
+        "JSON objects by key: the last one of a key counts, a message without a value deletes it.",
+        "Columns of every type, by name; those of the key also where the value is missing.",
+    ),
+    Format(
+        "debezium-json",
+        "Changes of a database table as Debezium writes them, with or without their schema.",
+        "Columns of every type, by name: the row after the change, for a delete the row before.",
+    ),
 )
 
 FILE_FORMATS = ("json", "csv", "text", "parquet")
 SOCKET_FORMATS = ("text",)
+KAFKA_SOURCE_FORMATS = ("json", "csv", "text", "raw", "avro", "upsert", "debezium-json")
+KAFKA_TABLE_FORMATS = ("upsert", "debezium-json")
+KAFKA_SINK_FORMATS = ("json", "csv", "text", "raw", "avro", "upsert")
 
 
 def format_named(name: str) -> Format:
@@ -59,8 +89,8 @@ def check_format(
     without the columns that ``partition_by`` of a sink turns into folders.
     """
     facts = format_named(format)
-    if facts.single_text_column:
-        _check_single_text(facts, columns, span)
+    if facts.single is not None:
+        _check_single(facts, facts.single, columns, span)
     refused = facts.refuses | facts.cannot_write if writing else facts.refuses
     for name, column_type in columns:
         if column_type.this in refused:
@@ -76,21 +106,23 @@ def check_format(
             )
 
 
-def _check_single_text(facts: Format, columns: Sequence[tuple[str, exp.DataType]], span: Span) -> None:
+def _check_single(facts: Format, kind: exp.DType, columns: Sequence[tuple[str, exp.DataType]], span: Span) -> None:
+    word = "STRING" if kind == exp.DType.TEXT else kind.value
+    detail = f"A {'line of text' if kind == exp.DType.TEXT else 'message'} fills one {word} column"
     if len(columns) != 1:
         names = ", ".join(f'"{name}"' for name, _ in columns) or "none"
         raise HeadraceError(
             f"format {facts.name} takes exactly one column, not {len(columns)}",
-            detail=f"A line of text fills one STRING column; the columns here: {names}.",
-            hint="Keep one STRING column and compute the others from it, or choose another format.",
+            detail=f"{detail}; the columns here: {names}.",
+            hint=f"Keep one {word} column and compute the others from it, or choose another format.",
             span=span,
         )
     ((name, column_type),) = columns
-    if column_type.this != exp.DType.TEXT:
+    if column_type.this not in (kind, exp.DType.UNKNOWN):
         raise HeadraceError(
             f'column "{name}" of type {column_type.sql("spark")} does not fit format {facts.name}',
-            detail="A line of text fills one STRING column.",
-            hint=f'Make "{name}" a STRING, and compute what you need from it.',
+            detail=f"{detail}.",
+            hint=f'Make "{name}" a {word}, and compute what you need from it.',
             span=span,
         )
 

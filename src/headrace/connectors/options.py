@@ -69,6 +69,7 @@ class OptionField:
     needs: Needs | None
     secret: bool
     rest: bool
+    prefix: str
 
     @property
     def required(self) -> bool:
@@ -93,11 +94,13 @@ def option(
     needs: Needs | None = None,
     secret: bool = False,
     rest: bool = False,
+    prefix: str = "",
 ) -> Any:
     """Declare one option as a dataclass field; without a default it is required.
 
     A secret is shown in no repr and no error. The field with ``rest`` takes every option that no
-    other field does, as text by name. The example defaults to the default, then the first choice.
+    other field does and whose name begins with ``prefix``, as text by name. The example defaults to
+    the default, then the first choice.
     """
     if example is None:
         example = default if isinstance(default, str | int | float) else next(iter(choices), None)
@@ -113,9 +116,10 @@ def option(
         "needs": needs,
         "secret": secret,
         "rest": rest,
+        "prefix": prefix,
     }
     if rest:
-        return field(default_factory=dict, metadata=facts)
+        return field(default_factory=dict, repr=not secret, metadata=facts)
     return field(default=default, repr=not secret, metadata=facts)
 
 
@@ -150,10 +154,10 @@ def read_options(
     """
     declared = {each.name: each for each in option_fields(kind)}
     options, owner_span = without_secrets(
-        options, owner_span, secrets={name for name, each in declared.items() if each.secret}
+        options, owner_span, secrets={each.prefix or name for name, each in declared.items() if each.secret}
     )
-    rest = next((each.name for each in declared.values() if each.rest), None)
-    rest_allowed = None if rest_names is None else {name.lower() for name in rest_names}
+    rest, prefix = next(((each.name, each.prefix) for each in declared.values() if each.rest), (None, ""))
+    rest_allowed = None if rest_names is None or prefix else {name.lower() for name in rest_names}
     known = [name for name in declared if name != rest] + sorted(known_elsewhere)
     _refuse_repeated(options)
 
@@ -167,7 +171,7 @@ def read_options(
             values[name] = _value(declared[name], each)
         elif name in known_elsewhere:
             continue
-        elif rest is not None and (rest_allowed is None or name in rest_allowed):
+        elif rest is not None and name.startswith(prefix) and (rest_allowed is None or name in rest_allowed):
             others[each.name] = each.value if isinstance(each.value, str) else sql_literal(each.value)
         else:
             raise _unknown(each, owner, known + sorted(rest_names or ()))
@@ -194,14 +198,16 @@ def without_secrets(
     """Return the options and the owner's place over a text in which secret values are starred out.
 
     Values keep their meaning; only what an error would quote changes. A name that looks like a
-    secret's counts as one: a misspelt password is still a password.
+    secret's counts as one: a misspelt password is still a password. One that ends in a dot stands for all
+    names that begin with it.
     """
     names = frozenset(secrets)
     if not names:
         return options, owner_span
     text = owner_span.source.text
     for each in options:
-        if closest(each.name, names) is not None:
+        prefixed = any(name.endswith(".") and each.name.lower().startswith(name) for name in names)
+        if prefixed or closest(each.name, names) is not None:
             start, end = each.value_span.start, each.value_span.end
             text = text[:start] + re.sub(r"[^\n]", "*", text[start:end]) + text[end:]
     source = Source(owner_span.source.name, text)

@@ -8,7 +8,8 @@ from typing import TypeVar
 from headrace.connectors.console.options import ConsoleSink
 from headrace.connectors.datagen.options import DatagenSource
 from headrace.connectors.files.options import FilesSink, FilesSource, FilesTable
-from headrace.connectors.formats import FILE_FORMATS, SOCKET_FORMATS
+from headrace.connectors.formats import FILE_FORMATS, KAFKA_SOURCE_FORMATS, SOCKET_FORMATS
+from headrace.connectors.kafka.options import KafkaSink, KafkaSource, KafkaTable
 from headrace.connectors.memory.options import MemorySink, MemorySource, MemoryTable
 from headrace.connectors.noop.options import NoopSink
 from headrace.connectors.options import (
@@ -39,9 +40,9 @@ __all__ = [
     "table_options",
 ]
 
-ConnectorSource = FilesSource | MemorySource | DatagenSource | SocketSource
-ConnectorTable = FilesTable | MemoryTable
-ConnectorSink = FilesSink | MemorySink | ConsoleSink | NoopSink
+ConnectorSource = FilesSource | KafkaSource | MemorySource | DatagenSource | SocketSource
+ConnectorTable = FilesTable | KafkaTable | MemoryTable
+ConnectorSink = FilesSink | KafkaSink | MemorySink | ConsoleSink | NoopSink
 
 GUARANTEES = ("exactly-once", "at-least-once", "at-most-once")
 _CONNECTOR_DOC = "Which connector it is; the other options depend on it."
@@ -128,6 +129,31 @@ CREATE SINK large_orders
   AS SELECT o.id, o.amount, c.name AS country
      FROM orders o JOIN countries c ON c.code = o.country
      WHERE o.amount > 500;
+""",
+    ),
+    Connector(
+        name="kafka",
+        doc="Topics of Apache Kafka. A stream begins where it is told and goes on from its checkpoint; a sink writes "
+        "each batch once, in transactions.",
+        source=KafkaSource,
+        table=KafkaTable,
+        sink=KafkaSink,
+        formats=KAFKA_SOURCE_FORMATS,
+        guarantee="exactly-once",
+        example_sql="""\
+CREATE STREAM bids (
+  auction BIGINT, price BIGINT, placed_at TIMESTAMP,
+  bidder STRING AS CAST(kafka_key() AS STRING), at_offset BIGINT AS kafka_offset(),
+  WATERMARK FOR placed_at AS placed_at - INTERVAL 4 SECONDS
+) WITH (connector = 'kafka', topic = 'bids', start = 'earliest', max_rows_per_batch = 100000);
+
+CREATE TABLE auctions (id BIGINT, category STRING, PRIMARY KEY (id))
+  WITH (connector = 'kafka', topic = 'auctions', format = 'upsert');
+
+CREATE SINK best WITH (connector = 'kafka', topic = 'best', key = 'category', guarantee = 'exactly-once')
+  AS SELECT a.category, b.window_start, max(b.price) AS price
+     FROM TUMBLE(bids, placed_at, INTERVAL 10 SECONDS) b JOIN auctions a ON a.id = b.auction
+     GROUP BY a.category, b.window_start;
 """,
     ),
     Connector(
@@ -287,7 +313,7 @@ def sink_options(options: tuple[Option, ...], owner: str, owner_span: Span) -> t
 Common = TypeVar("Common", StreamOptions, TableOptions, SinkOptions)
 
 SECRETS = frozenset(
-    facts.name
+    facts.prefix or facts.name
     for connector in CONNECTORS
     for kind in (connector.source, connector.table, connector.sink)
     if kind is not None

@@ -8,13 +8,18 @@ from sqlglot import exp
 
 from headrace.catalog.build import function_of, sink_of, stream_of, table_of
 from headrace.catalog.objects import Function, Sink, Stream, Table
-from headrace.errors import HeadraceError, PlanError, Source, Span
+from headrace.connectors.kafka.checks import check_sink_columns
+from headrace.connectors.kafka.metadata import METADATA, with_columns
+from headrace.connectors.kafka.options import KafkaSink
+from headrace.errors import HeadraceError, PlanError, Source
 from headrace.language import statements as st
 from headrace.plan import types
 from headrace.plan.binding import Binder
 from headrace.plan.context import Context, lookup_names
 from headrace.plan.explain import explain_relation
+from headrace.plan.outputs import Answer, Output
 from headrace.plan.queries import plan_query, renamed
+from headrace.plan.real_time import check_real_time
 from headrace.plan.scope import Item, Scope, did_you_mean
 from headrace.plan.settings import Settings, read_settings
 from headrace.plan.sources import settled
@@ -25,25 +30,6 @@ DEAD_FIELDS = (
     Field("reason", types.STRING),
     Field("position", types.STRING),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """A relation that is kept current for somebody: a sink, a materialised view, or the screen."""
-
-    name: str
-    relation: Relation
-    sink: Sink | None
-    role: str
-    span: Span | None = field(default=None, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What SHOW, DESCRIBE or EXPLAIN gives: a small table."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
 
 
 @dataclass(slots=True)
@@ -71,6 +57,11 @@ class Plan:
                 return output.relation
         return self.context(Source(name, name)).relation(name, None)
 
+    def uses(self, connector: str) -> bool:
+        """Say whether a stream, table or sink has this connector."""
+        several: list[Stream | Table | Sink] = [*self.streams.values(), *self.tables.values(), *self.sinks.values()]
+        return any(each.connector == connector for each in several)
+
     def context(self, source: Source) -> Context:
         """Return what a query in a text may refer to."""
         return Context(source, self.relations, self.functions, self._lookup_name)
@@ -90,6 +81,8 @@ def plan_application(parsed: Iterable[st.Statement], source: Source, plan: Plan 
             raise
         plan.statements += 1
     plan.settings = read_settings(plan.sets)
+    for output in plan.outputs:
+        check_real_time(output, plan.settings, plan.functions)
     return plan
 
 
@@ -165,6 +158,7 @@ def _is_new(plan: Plan, name: st.Name, kind: str, if_not_exists: bool) -> bool:
 def _create_stream(statement: st.CreateStream, source: Source, plan: Plan) -> None:
     stream = stream_of(statement)
     stored = tuple(Field(c.name, c.type or types.UNKNOWN) for c in stream.stored)
+    stored += tuple(Field(each.column, exp.DataType.build(each.type, dialect="spark")) for each in METADATA)
     scope = Scope(source, [Item(stream.name, stored, tuple(f.name for f in stored))])
     fields = []
     for column in stream.columns:
@@ -194,7 +188,7 @@ def _computed_type(column: st.ColumnDefinition, scope: Scope, plan: Plan) -> exp
     if isinstance(tree, exp.Anonymous) and tree.name.lower() in {"proctime", "ingestion_time"}:
         return types.TIMESTAMP
     binder = Binder(scope, plan.functions, _no_subquery, plan._lookup_name)
-    return binder.bind(tree).type
+    return binder.bind(with_columns(tree)).type
 
 
 def _no_subquery(tree: exp.Expr) -> Relation:
@@ -240,6 +234,9 @@ def _feed(plan: Plan, sink: Sink, query: st.Query, columns: tuple[str, ...], sou
         relation = renamed(relation, list(columns), context, query.tree)
     if sink.columns:
         relation = _fitted(relation, sink, bool(columns), context, query)
+    if isinstance(sink.options, KafkaSink):
+        check_sink_columns(sink.options, [(f.name, f.type) for f in relation.fields], query.span)
+        _check_changes(sink.options, relation, query)
     if relation.kind is Kind.CHANGELOG and sink.connector == "files":
         raise PlanError(
             f'sink "{sink.name}" takes only rows that do not change',
@@ -248,6 +245,21 @@ def _feed(plan: Plan, sink: Sink, query: st.Query, columns: tuple[str, ...], sou
             span=query.span,
         )
     plan.outputs.append(Output(name, relation, sink, "sink", query.span))
+
+
+def _check_changes(options: KafkaSink, relation: Relation, query: st.Query) -> None:
+    """Refuse rows that change in a topic that cannot take them back, and a key that does not identify them."""
+    if relation.kind is Kind.CHANGELOG and options.format != "upsert":
+        raise PlanError(
+            f"format {options.format} takes only rows that do not change",
+            detail="The query publishes a row and later replaces it or takes it back.",
+            hint="Write format = 'upsert': the last message of a key counts, one without a value deletes it.",
+            span=query.span,
+        )
+    if relation.kind is not Kind.CHANGELOG and options.format == "upsert" and not options.key:
+        raise PlanError(
+            "format upsert needs a key for rows that do not change", hint="Add key = 'column'.", span=query.span
+        )
 
 
 def _fitted(relation: Relation, sink: Sink, by_name: bool, context: Context, query: st.Query) -> Relation:
@@ -301,7 +313,10 @@ _SHOWN: Mapping[str, str] = {
 def _show(statement: st.Show, plan: Plan) -> Answer:
     if statement.kind == "OPTIONS":
         settings = read_settings(plan.sets)
-        rows = [(n, str(getattr(settings, n))) for n in ("shuffle_partitions", "trigger", "state", "latency")]
+        rows = [
+            (n, str(getattr(settings, n)))
+            for n in ("shuffle_partitions", "trigger", "state", "latency", "checkpoint_interval")
+        ]
         return Answer(("name", "value"), (*rows, *settings.spark.items()))
     kinds = {_SHOWN[statement.kind]} | ({"MATERIALIZED VIEW"} if statement.kind == "VIEWS" else set())
     return Answer(("name",), tuple((n,) for n, kind in sorted(plan.names.items()) if kind in kinds))

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from headrace.connectors.durations import duration_text
+from headrace.connectors.kafka.options import KafkaReading
 from headrace.language.dialect import Headrace
 from headrace.plan.steps import (
     Aggregate,
@@ -160,6 +161,10 @@ def _options(options: object) -> str:
     path = getattr(options, "path", None)
     if path is not None:
         return f" {path} ({getattr(options, 'format', '')})"
+    if isinstance(options, KafkaReading):
+        pattern = getattr(options, "topic_pattern", None)
+        topics = f"topics like {pattern}" if pattern is not None else f"topic {', '.join(options.topic)}"
+        return f" {topics} ({options.format})"
     return ""
 
 

@@ -29,7 +29,17 @@ class Settings:
         example="s3a://bucket/state",
     )
     latency: str = option(
-        doc="`micro-batch` publishes batch by batch.", default="micro-batch", choices=("micro-batch",)
+        doc="`micro-batch` publishes batch by batch, exactly once where the sink can; `real-time` publishes each row "
+        "within milliseconds, at least once, from Kafka to Kafka, where every step of the query can.",
+        default="micro-batch",
+        choices=("micro-batch", "real-time"),
+    )
+    checkpoint_interval: timedelta = option(  # noqa: RUF009 - a field, as dataclasses.field
+        doc="How often progress is made durable in real-time mode: after a crash, what was published since the last "
+        "time is published again. Rows wait a moment meanwhile.",
+        default=timedelta(seconds=30),
+        example="30 seconds",
+        minimum=timedelta(seconds=5),
     )
     spark: dict[str, str] = field(default_factory=dict)
 
@@ -54,6 +64,7 @@ def read_settings(statements: list[SetOption]) -> Settings:
         trigger=plain.trigger,
         state=plain.state,
         latency=plain.latency,
+        checkpoint_interval=plain.checkpoint_interval,
         spark=spark,
     )
 

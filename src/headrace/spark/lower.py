@@ -41,6 +41,9 @@ from headrace.spark.records import quoted
 KEY, KEEP = "__key", "__keep"
 """Hidden columns of rows that change: what identifies a row, and whether it is still wanted."""
 
+WHOLE = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
+"""How to_json leaves nothing out: neither a NULL nor microseconds."""
+
 _HOW = {
     JoinKind.INNER: "inner", JoinKind.LEFT: "left_outer", JoinKind.RIGHT: "right_outer",
     JoinKind.FULL: "full_outer", JoinKind.SEMI: "left_semi", JoinKind.ANTI: "left_anti",
@@ -154,6 +157,8 @@ class Lowering:
         left, right = self.frame(step.left), self.frame(step.right)
         if step.streaming:
             left, right = tagged(left, step.left_time), tagged(right, step.right_time)
+        elif self.place.real_time:  # rows are not shuffled to meet a table; the table is where they are
+            left, right = (side if side.isStreaming else F.broadcast(side) for side in (left, right))
         if step.condition is None:
             return left.crossJoin(right)
         self._lookups(step.condition)
@@ -196,7 +201,7 @@ def _hidden(frame: DataFrame) -> list[str]:
 
 def _keyed(frame: DataFrame, step: Aggregate) -> DataFrame:
     keys = [F.col(quoted(key.name)) for key in step.keys]
-    key = F.to_json(F.struct(*keys), {"ignoreNullFields": "false"}) if keys else F.lit("")
+    key = F.to_json(F.struct(*keys), WHOLE) if keys else F.lit("")
     return frame.withColumn(KEY, key).withColumn(KEEP, F.lit(True))
 
 

@@ -28,7 +28,8 @@ class Place:
 
     ``fed`` are streams whose rows come from the program instead of their connector; ``controlled`` says
     that watermarks can be moved from outside; ``bounded`` that the run ends with the input; ``feeds`` is the
-    state folder below which rows are fed, if that is not the run's own.
+    state folder below which rows are fed, if that is not the run's own. ``real_time`` holds while a query of that mode
+    is made; ``partitions`` are those of the Kafka streams that were seen so far.
     """
 
     base: Path
@@ -39,6 +40,9 @@ class Place:
     feeds: str | None = None
     clock: Callable[[], datetime] = now
     started_at: datetime = field(default_factory=now)
+    real_time: bool = False
+    observers: int = 0
+    partitions: dict[str, int] = field(default_factory=dict)
 
     def folder(self, *parts: str) -> Folder:
         """Return a folder below the state folder."""

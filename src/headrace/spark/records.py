@@ -6,6 +6,7 @@ from pyspark.sql import functions as F
 from headrace.language.statements import ColumnDefinition
 
 CORRUPT = "__corrupt"
+_PERMISSIVE = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
 SHOWN = 120
 """How much of a value is shown in a reason."""
 
@@ -32,12 +33,39 @@ def schema_text(columns: tuple[ColumnDefinition, ...], *extra: str) -> str:
 
 def parse_json(lines: DataFrame, columns: tuple[ColumnDefinition, ...], options: dict[str, str]) -> DataFrame:
     """Return the columns of JSON lines; ``__corrupt`` is true where a line does not fit them."""
-    schema = schema_text(columns, f"{CORRUPT} STRING")
-    record = F.from_json(
-        F.col("__raw"), schema, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT, **options}
-    )
-    frame = lines.filter("trim(__raw) != ''").withColumn("__record", record)
+    frame = lines.filter("trim(__raw) != ''").withColumn("__record", _json("__raw", columns, options))
     return _spread(frame, columns, F.expr(f"__record IS NULL OR __record.{CORRUPT} IS NOT NULL"))
+
+
+def _json(text: str, columns: tuple[ColumnDefinition, ...], options: dict[str, str]) -> Column:
+    schema = schema_text(columns, f"{CORRUPT} STRING")
+    return F.from_json(F.col(text), schema, {**_PERMISSIVE, **options})
+
+
+def parse_messages(
+    messages: DataFrame, columns: tuple[ColumnDefinition, ...], format: str, options: dict[str, str]
+) -> DataFrame:
+    """Return the columns of messages; ``__corrupt`` is true where one does not fit them.
+
+    ``__text`` is parsed; where ``__broken`` says why it cannot be, the message is corrupt.
+    """
+    if format == "raw":
+        return _single(messages, columns, F.unbase64("__raw"))
+    if format == "text":
+        return _single(messages, columns, F.col("__text"))
+    if format == "csv":
+        schema = schema_text(columns, f"{CORRUPT} STRING")
+        record = F.from_csv(F.col("__text"), schema, {**_PERMISSIVE, **options})
+    else:
+        record = _json("__text", columns, options)
+    frame = messages.withColumn("__record", record)
+    corrupt = F.expr(f"__broken IS NOT NULL OR __record IS NULL OR __record.{CORRUPT} IS NOT NULL")
+    return _spread(frame, columns, corrupt)
+
+
+def _single(messages: DataFrame, columns: tuple[ColumnDefinition, ...], value: Column) -> DataFrame:
+    corrupt = F.col("__broken").isNotNull()
+    return messages.select(value.alias(columns[0].name), corrupt.alias(CORRUPT), "*")
 
 
 def _spread(frame: DataFrame, columns: tuple[ColumnDefinition, ...], corrupt: Column) -> DataFrame:
@@ -57,9 +85,9 @@ def parse_text(lines: DataFrame, columns: tuple[ColumnDefinition, ...]) -> DataF
     )
 
 
-def json_reason(columns: tuple[ColumnDefinition, ...], required: tuple[str, ...]) -> Column:
-    """Return an expression over ``__raw`` that says why a JSON line does not fit the columns."""
-    raw = F.col("__raw")
+def json_reason(columns: tuple[ColumnDefinition, ...], required: tuple[str, ...], text: str = "__raw") -> Column:
+    """Return an expression over a text that says why it, as JSON, does not fit the columns."""
+    raw = F.col(text)
     variant = F.try_parse_json(raw)
     reasons = [
         F.when(variant.isNull(), F.lit("not valid JSON")),

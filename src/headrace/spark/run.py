@@ -18,12 +18,21 @@ from headrace.catalog.objects import Stream
 from headrace.connectors.files.options import FilesSink
 from headrace.connectors.files.sink import forget_run
 from headrace.connectors.files.source import resolve_path
+from headrace.connectors.kafka.client import client_properties
+from headrace.connectors.kafka.options import KafkaSink, KafkaSource
+from headrace.connectors.kafka.sink import Writer, producer_properties
 from headrace.connectors.socket.options import SocketSource
 from headrace.errors import HeadraceError, JobFailed
 from headrace.plan.application import Output, Plan
+from headrace.plan.real_time import guarantee_of, is_real_time
+from headrace.plan.splitting import splits_alike
 from headrace.plan.steps import Kind, Relation, Scan, Sort, Step, is_stateful, walk
 from headrace.spark import fingerprint, functions
+from headrace.spark.counting import MARK
 from headrace.spark.heartbeats import Heartbeats, idle_after, send
+from headrace.spark.kafka import MARKERS, prepare_sink
+from headrace.spark.kafka_output import KafkaOutput
+from headrace.spark.kafka_report import Reporter
 from headrace.spark.lower import Lowering
 from headrace.spark.mistakes import blame, failure
 from headrace.spark.place import FAR, Place
@@ -56,7 +65,9 @@ class Running:
     trigger: dict[str, Any]
     query: StreamingQuery | None = None
     guard: Guard | None = None
+    real_time: bool = False
     progress: Progress = field(default_factory=lambda: Progress(""))
+    observing: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def checkpoint(self) -> Folder:
@@ -66,6 +77,9 @@ class Running:
     def start(self) -> None:
         """Start the query, from its checkpoint if there is one."""
         self.progress.name = self.output.name
+        if self.real_time:
+            self._start_real_time()
+            return
         guard = self.guard = Guard(self.publish, self.progress)
         mode = "update" if self.output.relation.kind is Kind.CHANGELOG else "append"
         writer = self.frame.writeStream.outputMode(mode).option("checkpointLocation", self.checkpoint.path)
@@ -78,6 +92,19 @@ class Running:
             raise mistake from error
         guard.begin(self.query)
 
+    def _start_real_time(self) -> None:
+        """Start a query whose rows go straight into their topic, each as it comes."""
+        if not isinstance(self.publish, KafkaOutput):
+            raise TypeError("only a Kafka sink runs in real-time mode")
+        writer = self.publish.stream(self.frame).outputMode("update")
+        writer = writer.option("checkpointLocation", self.checkpoint.path).trigger(**self.trigger)
+        try:
+            self.query = writer.start()
+        except PySparkException as error:
+            mistake = blame(error, [], lambda _: True)
+            mistake.span = self.output.span
+            raise mistake from error
+
     @property
     def active(self) -> StreamingQuery:
         """The running query."""
@@ -88,10 +115,14 @@ class Running:
     def observe(self) -> Progress:
         """Return the figures of the query as of now."""
         if self.query is not None:
-            last = self.query.lastProgress
-            behind = last is not None and last.batchId > self.progress.batch + 1
-            for report in self.query.recentProgress if behind else [last] if last is not None else []:
-                self.progress.take(_as_dict(report))
+            with self.observing:
+                last = self.query.lastProgress
+                behind = last is not None and last.batchId > self.progress.batch + 1
+                for report in self.query.recentProgress if behind else [last] if last is not None else []:
+                    plain = _as_dict(report)
+                    if self.real_time:
+                        self.progress.observe(plain)
+                    self.progress.take(plain)
         return self.progress
 
     def check(self) -> None:
@@ -178,6 +209,16 @@ def _as_dict(report: Any) -> dict[str, Any]:
             for each in report.stateOperators
         ],
         "eventTime": dict(report.eventTime),
+        "sources": [
+            {"description": each.description, "endOffset": each.endOffset, "latestOffset": each.latestOffset}
+            for each in report.sources
+        ],
+        "rowsOut": report.sink.numOutputRows,
+        "observed": {
+            name: (int(row["rows"]), int(row["dead"]))
+            for name, row in report.observedMetrics.items()
+            if name.startswith(MARK)
+        },
     }
 
 
@@ -203,6 +244,21 @@ class Run:
     place: Place
     lowering: Lowering
     outputs: list[Running] = field(default_factory=list)
+    reporter: Reporter | None = None
+
+    def report(self, group: str) -> None:
+        """Tell Kafka from now on how far its topics are read, under a group's name unless a stream has its own."""
+        watched = {
+            stream.name.lower(): (
+                stream.options,
+                [r for r in self.streaming if stream in streams_of(r.output.relation.step)],
+            )
+            for stream in self.streams
+            if isinstance(stream.options, KafkaSource)
+        }
+        if watched:
+            self.reporter = Reporter(self.spark, self.place.base, group, watched)
+            self.reporter.start()
 
     def add(self, output: Output, publish: Publish, trigger: dict[str, Any], *, remember: bool) -> Running:
         """Prepare an output: lower it, and see that an old checkpoint fits."""
@@ -213,8 +269,11 @@ class Run:
         if remember:
             fingerprint.check(output, self.plan.settings, folder, folder.path, output.span)
         self.lowering.timed = any(is_stateful(each) for each in walk(step))
+        real_time = "realTime" in trigger
+        self.place.real_time = real_time
         frame = self.lowering.frame(step)
-        running = Running(output, frame, publish, self.place, trigger)
+        self.place.real_time = False
+        running = Running(output, frame, publish, self.place, trigger, real_time=real_time)
         self.outputs.append(running)
         return running
 
@@ -230,11 +289,28 @@ class Run:
 
     def start(self) -> None:
         """Start every output that reads a stream; publish the others once."""
+        self._check_slots()
         for running in self.outputs:
             if running.frame.isStreaming:
                 running.start()
             else:
                 self._publish_static(running)
+
+    def _check_slots(self) -> None:
+        """Raise if Spark has fewer slots than queries in real-time mode hold at once."""
+        needed = 0
+        for running in self.outputs:
+            if running.real_time:
+                step = running.output.relation.step
+                needed += sum(self.place.partitions.get(s.name.lower(), 0) for s in streams_of(step))
+                needed += self.plan.settings.shuffle_partitions * sum(is_stateful(each) for each in walk(step))
+        there = int(self.spark.sparkContext.defaultParallelism)
+        if needed > there:
+            raise HeadraceError(
+                f"real-time mode needs {needed} slots, and Spark has {there}",
+                detail="A query holds one for each partition that it reads and each part of its state.",
+                hint=f"Run with --master 'local[{needed + 2}]', or on a cluster with more cores.",
+            )
 
     def _publish_static(self, running: Running) -> None:
         try:
@@ -292,6 +368,12 @@ class Run:
         """Stop every output between two batches."""
         for running in self.streaming:
             running.stop()
+        for running in self.outputs:
+            if isinstance(running.publish, KafkaOutput):
+                running.publish.close(running.frame)
+        if self.reporter is not None:
+            self.reporter.stop()
+            self.reporter = None
 
 
 def open_run(spark: SparkSession, plan: Plan, place: Place, defined: dict[str, DataFrame] | None = None) -> Run:
@@ -314,6 +396,29 @@ def files_publisher(output: Output, place: Place, named: Folder) -> Publish:
     if place.bounded:
         forget_run(folder, name)
     return into_files(options, folder, name)
+
+
+def kafka_publisher(output: Output, run: Run) -> KafkaOutput:
+    """Return what writes a Kafka sink; its transactions have a name that its checkpoint keeps.
+
+    A run that ends starts from nothing, so it has a name of its own.
+    """
+    if output.sink is None or not isinstance(output.sink.options, KafkaSink):
+        raise TypeError("not a Kafka sink")
+    options = output.sink.options
+    prepare_sink(run.spark, options, run.place.base, output.sink.span)
+    notes = run.place.folder(output.name.lower(), "kafka")
+    local = str(run.spark.sparkContext.master).startswith("local")
+    name = f"headrace-{output.name.lower()}-{_kept_name(notes, 'name')}"
+    properties = producer_properties(options, client_properties(options, run.place.base))
+    real_time = is_real_time(output, run.plan.settings) and not run.place.bounded
+    guarantee = guarantee_of(output.sink, real_time=real_time)
+    if guarantee == "exactly-once":
+        properties["transaction.timeout.ms"] = str(int(options.transaction_timeout.total_seconds() * 1000))
+    parts = None if splits_alike(unsorted(output.relation)) else run.plan.settings.shuffle_partitions
+    return KafkaOutput(
+        options, guarantee, Writer(properties, name, options.topic or MARKERS, local=local), notes, parts
+    )
 
 
 def _kept_name(folder: Folder, file: str) -> str:

@@ -10,15 +10,22 @@ from headrace.connectors.datagen import source as datagen
 from headrace.connectors.datagen.options import INSTANT_COLUMN, DatagenSource
 from headrace.connectors.files import source as files
 from headrace.connectors.files.options import FilesSource, FilesTable
+from headrace.connectors.kafka import source as topics_source
+from headrace.connectors.kafka.client import client_properties
+from headrace.connectors.kafka.metadata import called, with_columns
+from headrace.connectors.kafka.options import KafkaReading, KafkaSource, KafkaTable
 from headrace.connectors.socket import source as sockets
 from headrace.connectors.socket.options import SocketSource
 from headrace.errors import HeadraceError
 from headrace.language.dialect import Headrace
-from headrace.spark import records
+from headrace.spark import kafka, records
 from headrace.spark.counting import MARK
 from headrace.spark.heartbeats import idle_after
 from headrace.spark.place import Place
 from headrace.spark.records import CORRUPT, quoted
+
+_JSON_TEXT = frozenset({"json", "avro", "upsert", "debezium-json"})
+"""Formats of Kafka whose messages are parsed as JSON, by then."""
 
 
 def scan(spark: SparkSession, stream: Stream, place: Place, *, timed: bool) -> DataFrame:
@@ -27,6 +34,8 @@ def scan(spark: SparkSession, stream: Stream, place: Place, *, timed: bool) -> D
     A query that remembers nothing needs no watermark, and is faster without.
     """
     frame = _computed(_records(spark, stream, place, keep_raw=False), stream)
+    if place.real_time:
+        frame = _observed(frame, stream, place)
     rows = frame.filter(_alive(frame, stream)).selectExpr(*[quoted(column.name) for column in stream.columns])
     return _watermarked(spark, rows, stream, place) if timed else rows
 
@@ -36,11 +45,26 @@ def dead(spark: SparkSession, stream: Stream, place: Place) -> DataFrame:
     frame = _computed(_records(spark, stream, place, keep_raw=True), stream)
     frame = frame.filter(_verdict(frame, stream))
     required = required_columns(stream)
-    if _format(stream, place) == "json":
+    kind = _format(stream, place)
+    if kind == "json" and "__text" not in frame.columns:
         reason = records.json_reason(stream.stored, required)
+    elif kind in _JSON_TEXT:
+        reason = records.json_reason(stream.stored, required, "__text")
     else:
         reason = records.columns_reason(_corrupt(frame, stream), required)
-    return frame.select(F.col("__raw").alias("raw"), reason.alias("reason"), F.col("__position").alias("position"))
+    if "__broken" in frame.columns:
+        reason = F.coalesce(F.col("__broken"), reason)
+    raw = F.make_valid_utf8(F.col("__raw"))
+    return frame.select(raw.alias("raw"), reason.alias("reason"), F.col("__position").alias("position"))
+
+
+def _observed(frame: DataFrame, stream: Stream, place: Place) -> DataFrame:
+    """Return records that are counted on their way: in real-time mode there is no batch to count afterwards."""
+    place.observers += 1
+    name = f"{MARK}{stream.name.lower()}#{place.observers}"
+    return frame.observe(
+        name, F.count(F.lit(1)).alias("rows"), F.count_if(F.expr(_verdict(frame, stream))).alias("dead")
+    )
 
 
 def _alive(frame: DataFrame, stream: Stream) -> Column:
@@ -93,6 +117,8 @@ def read_table(spark: SparkSession, table: Table, place: Place) -> DataFrame:
         path = files.resolve_path(table.options.path, place.base)
         files.check_readable(path, table.span, now=True)
         return files.read_table(spark, table.options, path, schema)
+    if isinstance(table.options, KafkaTable):
+        return _kafka_table(spark, table, table.options, place)
     folder = place.feed(table.name).make()
     return spark.read.schema(schema).json(folder.path)
 
@@ -116,6 +142,8 @@ def _records(spark: SparkSession, stream: Stream, place: Place, *, keep_raw: boo
             frame = _files(spark, stream, options, place, keep_raw)
         case DatagenSource():
             frame = _generated(spark, stream, options, place)
+        case KafkaSource():
+            frame = _messages(spark, stream, options, place)
         case SocketSource():
             frame = records.parse_text(sockets.read_lines(spark, options), stream.stored)
         case _:
@@ -162,6 +190,34 @@ def _files(spark: SparkSession, stream: Stream, options: FilesSource, place: Pla
     return frame.withColumn("__raw", written).withColumn(CORRUPT, F.lit(False))
 
 
+def _messages(spark: SparkSession, stream: Stream, options: KafkaSource, place: Place) -> DataFrame:
+    topics = kafka.topics_to_read(spark, options, place.base, stream.span)
+    place.partitions[stream.name.lower()] = sum(topics.values())
+    properties = client_properties(options, place.base)
+    messages = topics_source.read_stream(spark, options, properties, topics)
+    messages = topics_source.as_records(messages, options, options.key, place.base)
+    return records.parse_messages(messages, stream.stored, options.format, _text_options(options))
+
+
+def _text_options(options: KafkaReading) -> dict[str, str]:
+    given = {} if options.timestamp_format is None else {"timestampFormat": options.timestamp_format}
+    return {**given, "sep": options.delimiter} if options.format == "csv" else given
+
+
+def _kafka_table(spark: SparkSession, table: Table, options: KafkaTable, place: Place) -> DataFrame:
+    """Return the last row of each key that is not deleted."""
+    kafka.topics_to_read(spark, options, place.base, table.span)
+    messages = topics_source.read_table(spark, options, client_properties(options, place.base))
+    messages = topics_source.as_records(messages, options, options.key or table.primary_key, place.base)
+    rows = records.parse_messages(messages, table.columns, options.format, _text_options(options))
+    rows = rows.filter(f"NOT {CORRUPT}")
+    columns = [quoted(column.name) for column in table.columns]
+    last = F.max_by(F.struct("__change", *columns), F.struct("__kafka_offset", "__kafka_timestamp"))
+    key = [F.col(quoted(name)) for name in table.primary_key]
+    kept = rows.groupBy(*[each.alias(f"__key_{i}") for i, each in enumerate(key)]).agg(last.alias("__last"))
+    return kept.filter("__last.__change != 'delete'").select(*[f"__last.{name}" for name in columns])
+
+
 def _uses_ingestion_time(stream: Stream) -> bool:
     return any(_is_call(column.computed, "ingestion_time") for column in stream.columns)
 
@@ -194,6 +250,10 @@ def _generated(spark: SparkSession, stream: Stream, options: DatagenSource, plac
 
 
 def _computed(frame: DataFrame, stream: Stream) -> DataFrame:
+    asked = {each for column in stream.columns if column.computed is not None for each in called(column.computed)}
+    for each in asked:
+        if each.column not in frame.columns:  # the stream is fed by a program, whose rows are no messages
+            frame = frame.withColumn(each.column, F.lit(None).cast(each.type))
     for column in stream.columns:
         if column.computed is not None:
             value = _computed_value(column.computed)
@@ -208,7 +268,7 @@ def _computed_value(tree: exp.Expr) -> Column:
         return F.col("__received_at")
     if _is_call(tree, "ingestion_time"):
         return F.col("__ingested_at")
-    return F.expr(tree.sql(dialect=Headrace))
+    return F.expr(with_columns(tree).sql(dialect=Headrace))
 
 
 def _watermarked(spark: SparkSession, rows: DataFrame, stream: Stream, place: Place) -> DataFrame:

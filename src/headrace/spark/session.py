@@ -3,9 +3,14 @@
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
+from py4j.java_gateway import JavaClass
 from pyspark.sql import SparkSession
 
+from headrace.errors import HeadraceError
+from headrace.jars.fetch import is_present, jars
+from headrace.operators.library import library
 from headrace.plan.settings import Settings
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -45,27 +50,46 @@ a micro-batch more than a tenth of a second.
 """
 
 
+REAL_TIME_MASTER = "local[64]"
+"""A query in real-time mode holds a slot for each partition that it reads and each that it keeps state in."""
+
+REAL_TIME = {"spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "2"}
+"""Rows on their way to keyed state wait no longer than this for others to travel with."""
+
 _configured: list[tuple[SparkSession, Settings]] = []
 """The session and the settings that were last brought together; to set them again would take a while."""
 
 
-def open_session(settings: Settings, *, master: str | None = None, name: str = "headrace") -> SparkSession:
+def open_session(
+    settings: Settings,
+    *,
+    master: str | None = None,
+    name: str = "headrace",
+    kafka: bool = False,
+    real_time: bool = False,
+) -> SparkSession:
     """Return the session of this process, started if there is none.
 
     A session that is there already (a notebook's, a cluster's) is used as it is: only what a right answer
-    depends on is set.
+    depends on is set. With ``kafka`` it must be able to reach Kafka.
     """
     active = SparkSession.getActiveSession()
+    if active is not None and kafka:
+        _check_kafka(active)
     if active is not None and _configured == [(active, settings)]:
         return active
     if active is None:
         os.environ.setdefault("PYSPARK_PIN_THREAD", "true")
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        builder = SparkSession.builder.appName(name).master(master or "local[*]")
+        builder = SparkSession.builder.appName(name).master(master or (REAL_TIME_MASTER if real_time else "local[*]"))
         local = master is None or master.startswith("local")
         if local:  # functions run in the Python that has what they import, not in the first on the path
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         options = {**(DEFAULTS if local else {}), **FIXED, **_java(local), **settings.spark}
+        if real_time:
+            options = {**REAL_TIME, **options}
+        if kafka or is_present("kafka"):
+            options["spark.jars"] = _jars(settings)
         for key, value in options.items():
             builder = builder.config(key, value)
         active = builder.getOrCreate()
@@ -90,3 +114,26 @@ def _java(local: bool) -> dict[str, str]:
     configuration = Path(__file__).with_name("log4j2.properties").resolve().as_uri()
     logging = f"-Dlog4j2.configurationFile={configuration}"
     return {"spark.driver.extraJavaOptions": f"-XX:+UseParallelGC {logging}" if local else logging}
+
+
+def _jars(settings: Settings) -> str:
+    """Return the jars that Spark needs for Kafka: the user's own if he names some, and always our library."""
+    connector = jars("kafka")
+    ours = library(connector)
+    own = settings.spark.get("spark.jars") or settings.spark.get("spark.jars.packages")
+    if own is not None:
+        return ",".join(filter(None, [settings.spark.get("spark.jars"), str(ours)]))
+    return ",".join(str(jar) for jar in (*connector, ours))
+
+
+def _check_kafka(session: SparkSession) -> None:
+    jvm: Any = session._jvm
+    if isinstance(jvm.org.headrace.kafka.KafkaSink, JavaClass):
+        return
+    connector = jars("kafka")
+    names = ",".join(str(jar) for jar in (*connector, library(connector)))
+    raise HeadraceError(
+        "this Spark session was started without Kafka",
+        detail="What a session can reach is settled when its JVM starts.",
+        hint=f"Start it with spark.jars = {names}, or let Headrace start the session.",
+    )

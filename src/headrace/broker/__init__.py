@@ -1,0 +1,1 @@
+"""A real Kafka of one node on this machine, without an installation."""

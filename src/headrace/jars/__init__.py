@@ -1,0 +1,1 @@
+"""Java programs that Headrace uses but does not carry: names go in, checked jars on this machine come out."""

@@ -1,0 +1,1 @@
+"""What runs inside Spark's JVM: a small Java library, compiled once on first use."""
