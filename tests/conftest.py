@@ -5,6 +5,21 @@ from collections.abc import Iterator
 import pytest
 
 from headrace.broker.server import Broker
+from headrace.jars.fetch import jars
+from support.registry_server import SchemaRegistry, open_schema_registry
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _kafka_jars() -> None:
+    """Have the jars before the first Spark session starts: it can load none later."""
+    jars("kafka")
+
+
+@pytest.fixture
+def schema_registry() -> Iterator[SchemaRegistry]:
+    """Give a running schema registry: its ``url``, and ``register(subject, schema)``."""
+    with open_schema_registry() as registry:
+        yield registry
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.registry_server import open_schema_registry
 
 from headrace.connectors.kafka.references import merge
 from headrace.connectors.kafka.registry import (
@@ -179,7 +180,7 @@ def test_nobody_there_is_said_without_credentials(clock: Clock) -> None:
     assert "s3cret" not in str(caught.value)
 
 
-def test_a_user_is_let_in_and_kept_out(open_schema_registry: Callable[..., Any], clock: Clock) -> None:
+def test_a_user_is_let_in_and_kept_out(clock: Clock) -> None:
     with open_schema_registry("ann", "s3cret:ä") as server:
         id = server.register("clicks-value", CLICK)
         assert Registry(server.url, "ann", "s3cret:ä").schema(id) == CLICK

@@ -1,9 +1,7 @@
 """A log that turns over goes in; its last lines, and those that come after, come out."""
 
 import os
-import time
-from collections.abc import Iterator
-from datetime import timedelta
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 __all__ = ["last_lines", "new_lines", "said_since"]
@@ -25,15 +23,21 @@ def said_since(file: Path, offset: int, count: int) -> list[str]:
     return lines[-count:]
 
 
-def new_lines(file: Path, pause: timedelta) -> Iterator[str]:
-    """Yield lines as they are written from now on, without end; a log that is turned over is read on."""
+def new_lines(file: Path, wait: Callable[[], None]) -> Iterator[str]:
+    """Yield lines as they are written from now on, without end; a log that is turned over is read on.
+
+    ``wait`` is called whenever there is nothing new.
+    """
     before, left = _position(file), ""
     while True:
         now = _position(file)
         if now[0] != before[0] or now[1] < before[1]:
+            older = file.with_name(f"{file.name}.1")
+            if _position(older)[0] == before[0]:
+                yield from (left + _text(older, before[1])).splitlines()
             before, left = (now[0], 0), ""
         if now[1] == before[1]:
-            time.sleep(pause.total_seconds())
+            wait()
             continue
         text = left + _text(file, before[1], now[1] - before[1])
         before = now

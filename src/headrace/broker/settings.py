@@ -59,6 +59,8 @@ def properties(port: int, controller_port: int, data: str = "data") -> str:
         # A killed broker loses nothing; a machine without power loses what came in the last moments.
         "log.flush.interval.ms": 10,
         "log.flush.scheduler.interval.ms": 10,
+        # Kafka would delete by a message's own time: old data that is played back would be gone within minutes.
+        "log.retention.ms": -1,
         # One machine's share of threads and memory.
         "num.network.threads": 2,
         "num.io.threads": 4,

@@ -62,6 +62,8 @@ def create(address: str, name: str, partitions: int = 1, options: Mapping[str, s
 def delete(address: str, name: str) -> None:
     """Delete a topic with all that is in it, and return when it is gone."""
     with _asking(address) as client:
+        if name not in dict(_listed(client)):
+            raise HeadraceError(f'there is no topic "{name}"', hint="List them with: headrace broker topics.")
         client.delete_topics([name])[name].result(_ANSWER.total_seconds())
         _await(lambda: name not in dict(_listed(client)))
 

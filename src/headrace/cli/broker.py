@@ -82,7 +82,7 @@ def logs(
     lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="How many of the last lines.")] = 50,
 ) -> None:
     """Print the warnings and errors of the broker."""
-    from datetime import timedelta
+    import time
 
     from headrace.broker.logs import last_lines, new_lines
 
@@ -90,7 +90,7 @@ def logs(
     sys.stdout.writelines(f"{line}\n" for line in last_lines(file, lines))
     if follow:
         sys.stdout.flush()
-        for line in new_lines(file, timedelta(milliseconds=200)):
+        for line in new_lines(file, lambda: time.sleep(0.2)):
             sys.stdout.write(f"{line}\n")
             sys.stdout.flush()
 

@@ -1,6 +1,7 @@
 """Pinned jars go in; Ivy, which comes with PySpark, fetches them from a Maven registry into a folder."""
 
 import os
+import re
 import subprocess
 from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
@@ -89,9 +90,10 @@ def _not_fetched(detail: str) -> HeadraceError:
 def _reason(output: str) -> str:
     r"""Return the line of Ivy's output that tells most: why a server did not answer, else what is missing.
 
-    >>> _reason(":: loading settings\n\tServer access error at url http://x (Connection refused)\nnot found")
-    'Server access error at url http://x (Connection refused)'
+    >>> _reason(":: loading settings\n\tServer access error at url http://me:secret@x (Connection refused)\nnot found")
+    'Server access error at url http://***@x (Connection refused)'
     """
+    output = re.sub(r"//[^/@\s]+@", "//***@", output)  # a mirror's address may hold a password
     lines = [line.strip() for line in output.splitlines() if line.strip(" \t:")]
     for sign in ("Server access error", "SERVER ERROR", "Host ", "not found", "UNRESOLVED", "rror"):
         for line in reversed(lines):
