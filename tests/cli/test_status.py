@@ -1,7 +1,7 @@
 from datetime import UTC, datetime, timedelta
 
 from headrace import Application
-from headrace.cli.status import Meter, dead_notices, status_line
+from headrace.cli.status import Meter, dead_notices, lag_notices, status_line
 from headrace.spark.counting import Counts
 from headrace.spark.progress import Progress
 
@@ -68,3 +68,32 @@ def test_dead_records_are_told_once_for_each_stream():
     assert list(dead_notices(figures, plan, known)) == []
     assert list(dead_notices(figures, plan)) == told
     assert list(dead_notices([Progress("a", dead_of={"clicks": 0})], plan)) == []
+
+
+def test_lag_is_summed_and_told_until_it_is_caught_up():
+    plan = (
+        Application()
+        .sql("CREATE STREAM bids (x INT) WITH (connector = 'kafka', topic = 'bids', lag_warning = 100)")
+        .plan
+    )
+    behind = [Progress("a", lag={"bids:0": 90, "bids:1": 20, "other:0": 1000}), Progress("b", lag={"bids:0": 10})]
+    known: set[str] = set()
+    text = "bids is 110 messages behind its topics; the most in bids:0: 90"
+    assert list(lag_notices(behind, plan, known)) == [text]
+    assert list(lag_notices(behind, plan, known)) == []
+    assert list(lag_notices([Progress("a", lag={"bids:0": 100})], plan, known)) == []
+    assert list(lag_notices(behind, plan, known)) == [text]
+    assert "behind 1110" in status_line(Meter().measure(behind[0], NOON), NOON)
+
+
+def test_offsets_of_kafka_become_positions_and_lag():
+    progress = Progress("q")
+    source = {
+        "description": "KafkaV2[Subscribe[bids]]",
+        "endOffset": '{"bids": {"0": 7, "1": 9}}',
+        "latestOffset": '{"bids": {"0": 10, "1": 9}}',
+    }
+    files = {"description": "FileStreamSource[x]", "endOffset": '{"logOffset": 0}', "latestOffset": None}
+    progress.take({"batchId": 0, "sources": [source, files]})
+    assert progress.positions == {"bids:0": 7, "bids:1": 9}
+    assert progress.lag == {"bids:0": 3, "bids:1": 0}

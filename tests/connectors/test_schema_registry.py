@@ -2,11 +2,9 @@
 
 import pickle
 import socket
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from support.registry_server import open_schema_registry
 
 from headrace.connectors.kafka.references import merge
 from headrace.connectors.kafka.registry import (
@@ -20,6 +18,7 @@ from headrace.connectors.kafka.registry import (
     UnreadableSchema,
 )
 from headrace.errors import HeadraceError, JobFailed
+from support.registry_server import open_schema_registry
 
 CLICK = {"type": "record", "name": "Click", "namespace": "shop", "fields": [{"name": "page", "type": "string"}]}
 

@@ -17,7 +17,7 @@ from headrace.cli.quiet import start_spark
 from headrace.cli.render import Output
 from headrace.cli.shown import Shown, shown_outputs
 from headrace.cli.signals import Stopping
-from headrace.cli.status import Meter, dead_notices, status_line
+from headrace.cli.status import Meter, dead_notices, lag_notices, status_line
 from headrace.cli.workplace import alone, run_log
 from headrace.plan.application import Plan, check_runnable
 from headrace.plan.steps import Kind
@@ -50,6 +50,7 @@ class Plain:
     meter: Meter = field(default_factory=lambda: Meter(BETWEEN_LINES))
     _told_at: datetime | None = None
     _known_dead: set[str] = field(default_factory=set)
+    _known_behind: set[str] = field(default_factory=set)
 
     def take(self, name: str, batch: int, changes: Sequence[Change]) -> None:
         """Print what a batch changed."""
@@ -65,6 +66,8 @@ class Plain:
             self._told_at = now
         for text in dead_notices(figures, self.plan, self._known_dead):
             complain(text)
+        for text in lag_notices(figures, self.plan, self._known_behind):
+            complain(f"warning: {text}")
 
 
 def run_foreground(

@@ -23,6 +23,7 @@ from headrace.cli.status import (
     bytes_text,
     dead_notices,
     duration_text,
+    lag_notices,
     status_line,
     watermark_text,
 )
@@ -100,7 +101,7 @@ class Live:
     note: str = "Ctrl-C stops"
     _recent: dict[str, Recent] = field(default_factory=dict)
     _figures: list[Figures] = field(default_factory=list)
-    _dead: list[str] = field(default_factory=list)
+    _notices: list[str] = field(default_factory=list)
     _now: datetime | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -119,7 +120,7 @@ class Live:
         with self._lock:
             self._now = now
             self._figures = [self.meter.measure(each, now) for each in figures]
-            self._dead = list(dead_notices(figures, self.plan))
+            self._notices = [*dead_notices(figures, self.plan), *lag_notices(figures, self.plan)]
 
     def say_stopping(self) -> None:
         """Show that the end is near."""
@@ -137,14 +138,14 @@ class Live:
             parts: list[RenderableType] = [
                 Panel(self._condition(), title=visible(self.name), subtitle=self.note, title_align="left")
             ]
-            parts += [Text(f"! {text}", style="yellow") for text in self._dead]
+            parts += [Text(f"! {text}", style="yellow") for text in self._notices]
             parts += [_rows_table(recent, self._most_rows()) for recent in self._recent.values()]
             return Group(*parts)
 
     def _most_rows(self) -> int:
         """Return how many rows of each output fit: what does not fit would push the rest out of sight."""
         lines = 1 if self.console.width >= WIDE else 3
-        taken = 4 + lines * len(self._figures) + len(self._dead)
+        taken = 4 + lines * len(self._figures) + len(self._notices)
         each = (self.console.height - taken) // max(1, len(self._recent)) - 5
         return max(1, min(each, MOST_ROWS))
 
@@ -164,6 +165,7 @@ class Live:
             "time",
             "watermark",
             "lag",
+            "behind",
             "state",
             "late",
             "dead",
@@ -184,6 +186,7 @@ def _cells(figures: Figures, now: datetime) -> Iterator[str]:
     yield f"{figures.batch_time.total_seconds():.2f} s" if figures.batch >= 0 else ""
     yield watermark_text(figures.watermark_at, now) if figures.watermark_at is not None else ""
     yield duration_text(figures.lag) if figures.lag is not None else ""
+    yield f"{figures.behind:,}" if figures.behind is not None else ""
     yield f"{figures.state_rows:,} rows {bytes_text(figures.state_bytes)}"
     yield f"{figures.late:,}"
     yield f"{figures.dead:,}"

@@ -78,7 +78,7 @@ def _divert_python(log: Path) -> None:
     warnings.simplefilter("ignore")
     logging.raiseExceptions = False  # a log that cannot be written, on a full disk, is nobody's concern
     own = [PySparkLogger.getLogger(name) for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger")]
-    for logger in (logging.getLogger("py4j"), logging.getLogger("pyspark"), *own):
+    for logger in (logging.getLogger(), logging.getLogger("py4j"), logging.getLogger("pyspark"), *own):
         logger.handlers.clear()
         logger.addHandler(logging.FileHandler(log, delay=True))
         logger.propagate = False

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from headrace.connectors.kafka.options import KafkaSource
 from headrace.plan.application import Plan
 
 if TYPE_CHECKING:
     from headrace.spark.progress import Progress
 
-__all__ = ["Figures", "Meter", "bytes_text", "dead_notices", "duration_text", "status_line"]
+__all__ = ["Figures", "Meter", "bytes_text", "dead_notices", "duration_text", "lag_notices", "status_line"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,8 @@ class Figures:
     state_bytes: int
     late: int
     dead: int
+    behind: int | None = None
+    """How many messages of Kafka are still to be read, if it reads any."""
 
 
 @dataclass(slots=True)
@@ -62,6 +65,7 @@ class Meter:
             state_bytes=progress.state_bytes,
             late=progress.late,
             dead=progress.dead,
+            behind=sum(progress.lag.values()) if progress.lag else None,
         )
 
 
@@ -84,6 +88,8 @@ def status_line(figures: Figures, now: datetime) -> str:
     ]
     if figures.watermark_at is not None and figures.lag is not None:
         parts.append(f"watermark {watermark_text(figures.watermark_at, now)} (lag {duration_text(figures.lag)})")
+    if figures.behind is not None:
+        parts.append(f"behind {figures.behind}")
     parts.append(f"state {figures.state_rows} rows {bytes_text(figures.state_bytes)}")
     parts.append(f"late {figures.late} dead {figures.dead}")
     return " ".join(parts)
@@ -143,3 +149,29 @@ def dead_notices(figures: Iterable["Progress"], plan: Plan, known: set[str] | No
         name = plan.streams[stream].name if stream in plan.streams else stream
         records = "1 record" if dead == 1 else f"{dead} records"
         yield f"{records} of {name} did not parse; see: SELECT * FROM {name}.dead"
+
+
+def lag_notices(figures: Iterable["Progress"], plan: Plan, known: set[str] | None = None) -> Iterator[str]:
+    """Yield, for each Kafka stream that is further behind than its lag_warning allows, how far and where most.
+
+    With ``known`` a stream is told of once, and again only after it has caught up.
+    """
+    worst: dict[str, int] = {}
+    for each in figures:
+        for place, behind in each.lag.items():
+            worst[place] = max(worst.get(place, 0), behind)
+    for name, stream in plan.streams.items():
+        if not isinstance(stream.options, KafkaSource) or stream.options.lag_warning is None:
+            continue
+        mine = {place: n for place, n in worst.items() if stream.options.reads(place.rpartition(":")[0])}
+        total = sum(mine.values())
+        if total <= stream.options.lag_warning:
+            if known is not None:
+                known.discard(name)
+            continue
+        if known is not None and name in known:
+            continue
+        if known is not None:
+            known.add(name)
+        most = max(mine, key=lambda place: mine[place])
+        yield f"{stream.name} is {total} messages behind its topics; the most in {most}: {mine[most]}"

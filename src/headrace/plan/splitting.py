@@ -1,22 +1,28 @@
-"""A step goes in; out comes whether its rows fall into the same parts when a batch is run again."""
+"""A step goes in; out comes what cuts its rows into parts: some of it cuts a batch that is run again differently."""
+
+from enum import Enum
 
 from headrace.connectors.kafka.options import KafkaSource
 from headrace.plan.steps import Join, Literals, ReadRelation, ReadTable, Scan, Step, inputs, is_stateful
 
 
-def splits_alike(step: Step) -> bool:
-    """Say whether a batch that is run again puts each row into the same part, also on other machines.
+class Split(Enum):
+    """What decides in which part of a batch a row is."""
 
-    Topics are read partition by partition, and state is cut by key into a fixed number of parts. Files are cut as
-    the machine's cores suggest, and a table may be joined in one of two ways.
-    """
+    TOPIC = "the partition of the topic that it came from"
+    KEY = "its key, by which state is cut into a fixed number of parts"
+    CHANCE = "how many cores there are, which machine is free"
+
+
+def split_of(step: Step) -> Split:
+    """Return what cuts the rows of a step: files are cut as it suits, tables joined in one of two ways."""
     if is_stateful(step):
-        return True
+        return Split.KEY
     match step:
         case Scan(stream=stream):
-            return isinstance(stream.options, KafkaSource)
+            return Split.TOPIC if isinstance(stream.options, KafkaSource) else Split.CHANCE
         case Join() | ReadTable() | ReadRelation() | Literals():
-            return False
+            return Split.CHANCE
         case _:
-            below = inputs(step)
-            return bool(below) and all(splits_alike(each) for each in below)
+            found = {split_of(each) for each in inputs(step)}
+            return found.pop() if len(found) == 1 else Split.CHANCE

@@ -14,7 +14,7 @@ from pyspark.sql.types import (
     YearMonthIntervalType,
 )
 
-from headrace.spark.lower import KEEP, KEY
+from headrace.spark.lower import HIDDEN, KEEP, KEY
 from headrace.spark.records import quoted
 from headrace.views.store import Published
 
@@ -23,7 +23,7 @@ _AS_TEXT = (DayTimeIntervalType, YearMonthIntervalType, CharType)
 
 def columns_of(frame: DataFrame) -> list[str]:
     """Return the columns of a frame that a user sees."""
-    return [name for name in frame.columns if name not in (KEY, KEEP)]
+    return [name for name in frame.columns if name not in HIDDEN]
 
 
 def collect(frame: DataFrame) -> list[dict[str, Any]]:

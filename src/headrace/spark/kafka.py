@@ -122,11 +122,7 @@ def topics_to_read(spark: SparkSession, options: KafkaReading, base: Path, span:
         known = cluster.topics()
         pattern = options.topic_pattern if isinstance(options, KafkaSource) else None
         if pattern is not None:
-            try:
-                matching = [name for name in known if re.fullmatch(pattern, name)]
-            except re.error as error:
-                raise HeadraceError(f"topic_pattern is not a regular expression: {error}") from error
-            return cluster.partitions(matching)
+            return cluster.partitions([name for name in known if re.fullmatch(pattern, name)])
         for topic in options.topic:
             if topic not in known:
                 raise _missing(topic, known, cluster.servers)

@@ -8,7 +8,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from headrace.connectors.kafka.options import KafkaSink
 from headrace.connectors.kafka.sink import Writer, as_messages
-from headrace.spark.lower import KEEP, KEY
+from headrace.spark.lower import KEEP, KEY, PART
 from headrace.spark.storage import Folder
 
 ATTEMPTED, PARTITIONS = "attempted", "partitions"
@@ -19,7 +19,9 @@ class KafkaOutput:
     """Publishes the batches of one output.
 
     ``notes`` is the folder beside its checkpoint; ``parts`` is into how many parts rows are cut by their content,
-    None where a batch that is run again is cut the same way anyway.
+    None where a batch that is run again is cut the same way anyway. The rows of one part are written in one
+    transaction, and a part that is found written is not written again: so it must hold the same rows each time.
+    ``named`` are the parts that have a name.
     """
 
     options: KafkaSink
@@ -27,6 +29,7 @@ class KafkaOutput:
     writer: Writer
     notes: Folder
     parts: int | None
+    named: tuple[str, ...] = ()
     known: int | None = None
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
@@ -45,7 +48,7 @@ class KafkaOutput:
             rows = rows.repartition(self.parts, "topic", F.coalesce("key", "value"))
         if self.known is None:  # the first batch of this run: an earlier one may have left transactions open
             self.known = int(self.notes.read(PARTITIONS) or 0)
-            self.writer.recover(rows, self.known)
+            self.writer.recover(rows, self.named or [str(number) for number in range(self.known)])
         partitions = self.writer.exactly_once(rows, batch)
         if partitions > self.known:
             self.known = partitions
@@ -83,4 +86,5 @@ def messages(frame: DataFrame, options: KafkaSink) -> DataFrame:
         options,
         identity=F.col(KEY) if changing else None,
         keep=F.col(KEEP) if changing else None,
+        part=F.col(PART) if PART in frame.columns else None,
     )

@@ -81,9 +81,7 @@ class Reporter:
 
 def _of_stream(positions: Mapping[str, int], options: KafkaSource) -> dict[str, int]:
     """Return those positions that are of a stream's topics."""
-    if options.topic_pattern is not None:
-        return dict(positions)
-    return {place: offset for place, offset in positions.items() if place.rpartition(":")[0] in options.topic}
+    return {place: offset for place, offset in positions.items() if options.reads(place.rpartition(":")[0])}
 
 
 def _slowest(several: Sequence[Mapping[str, int]]) -> dict[str, int]:

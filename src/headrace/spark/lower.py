@@ -7,6 +7,7 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from headrace.catalog.objects import Stream
 from headrace.language.dialect import Headrace
 from headrace.plan.steps import (
     Aggregate,
@@ -40,6 +41,9 @@ from headrace.spark.records import quoted
 
 KEY, KEEP = "__key", "__keep"
 """Hidden columns of rows that change: what identifies a row, and whether it is still wanted."""
+PART = "__part"
+"""Hidden column of rows that are written exactly once: the partition of a topic that a row came from."""
+HIDDEN = (KEY, KEEP, PART)
 
 WHOLE = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
 """How to_json leaves nothing out: neither a NULL nor microseconds."""
@@ -59,12 +63,15 @@ class Lowering:
     place: Place
     defined: dict[str, DataFrame] = field(default_factory=dict)
     timed: bool = True
+    parted: bool = False
+    scanned: int = 0
+    _streams: list[tuple[int, str]] = field(default_factory=list)
 
     def frame(self, step: Step) -> DataFrame:
         """Return the DataFrame of a step; what Spark refuses is reported at its place in the text."""
         match step:
             case Scan(stream=stream):
-                return self._source(step, lambda: scans.scan(self.spark, stream, self.place, timed=self.timed))
+                return self._source(step, lambda: self._scan(stream))
             case ReadDead(stream=stream):
                 return self._source(step, lambda: scans.dead(self.spark, stream, self.place))
             case ReadTable(table=table):
@@ -82,7 +89,27 @@ class Lowering:
                 return first
             case _:
                 below = self.frame(step.input)
-                return self._guarded(step, below, lambda: self._unary(step, below))
+                return self._guarded(step, below, lambda: _hidden_last(self._unary(step, below)))
+
+    def _scan(self, stream: Stream) -> DataFrame:
+        self.scanned += 1
+        part = f"{PART}:{self.scanned}" if self.parted else None
+        self._streams.append((self.scanned, stream.name.lower()))
+        return scans.scan(self.spark, stream, self.place, timed=self.timed, part=part)
+
+    def parts(self) -> tuple[str, ...]:
+        """Return the names of the parts of the frame that was made last, as far as its topics have partitions now."""
+        return tuple(
+            f"{number}/{topic}/{partition}"
+            for number, name in self._streams
+            for topic, count in self.place.partitions.get(name, {}).items()
+            for partition in range(count)
+        )
+
+    def begin(self, *, timed: bool, parted: bool) -> None:
+        """Say what the next frame is for: whether it needs watermarks, and the parts of topics."""
+        self.timed, self.parted, self.scanned = timed, parted, 0
+        self._streams.clear()
 
     def _unary(self, step: Step, below: DataFrame) -> DataFrame:
         match step:
@@ -196,7 +223,16 @@ def _sql(value: Scalar) -> str:
 
 
 def _hidden(frame: DataFrame) -> list[str]:
-    return [name for name in (KEY, KEEP) if name in frame.columns]
+    return [name for name in HIDDEN if name in frame.columns]
+
+
+def _hidden_last(frame: DataFrame) -> DataFrame:
+    """Return the columns that a user sees first, then the hidden ones: steps above go by the order."""
+    hidden = _hidden(frame)
+    if frame.columns[len(frame.columns) - len(hidden) :] == hidden:
+        return frame
+    visible = [name for name in frame.columns if name not in HIDDEN]
+    return frame.select(*[quoted(name) for name in (*visible, *hidden)])
 
 
 def _keyed(frame: DataFrame, step: Aggregate) -> DataFrame:

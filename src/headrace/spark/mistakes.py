@@ -10,6 +10,7 @@ from sqlglot import exp
 from headrace.errors import HeadraceError, JobFailed, PlanError, Span
 from headrace.language.spans import span_of
 from headrace.plan.steps import Scalar
+from headrace.spark.kafka_mistakes import kafka_failure
 
 _PREFIX = re.compile(r"^\[[A-Z0-9_.]+\]\s*")
 _SUFFIX = re.compile(r"\s*SQLSTATE: \w+.*$", re.DOTALL)
@@ -92,6 +93,9 @@ def failure(error: BaseException, output: str, causes: str = "") -> HeadraceErro
             detail="The batch was not committed; nothing of it is lost.",
             hint="Make room and run again: it resumes from its checkpoint.",
         )
+    of_kafka = kafka_failure(text, name)
+    if of_kafka is not None:
+        return of_kafka
     if "ConnectException" in text or "Connection refused" in text:
         return JobFailed(
             f"{name}: the connection was refused",

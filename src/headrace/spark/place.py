@@ -29,7 +29,7 @@ class Place:
     ``fed`` are streams whose rows come from the program instead of their connector; ``controlled`` says
     that watermarks can be moved from outside; ``bounded`` that the run ends with the input; ``feeds`` is the
     state folder below which rows are fed, if that is not the run's own. ``real_time`` holds while a query of that mode
-    is made; ``partitions`` are those of the Kafka streams that were seen so far.
+    is made; ``partitions`` are those of each topic of the Kafka streams that were seen so far.
     """
 
     base: Path
@@ -42,7 +42,7 @@ class Place:
     started_at: datetime = field(default_factory=now)
     real_time: bool = False
     observers: int = 0
-    partitions: dict[str, int] = field(default_factory=dict)
+    partitions: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def folder(self, *parts: str) -> Folder:
         """Return a folder below the state folder."""

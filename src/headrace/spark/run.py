@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -25,7 +25,7 @@ from headrace.connectors.socket.options import SocketSource
 from headrace.errors import HeadraceError, JobFailed
 from headrace.plan.application import Output, Plan
 from headrace.plan.real_time import guarantee_of, is_real_time
-from headrace.plan.splitting import splits_alike
+from headrace.plan.splitting import Split, split_of
 from headrace.plan.steps import Kind, Relation, Scan, Sort, Step, is_stateful, walk
 from headrace.spark import fingerprint, functions
 from headrace.spark.counting import MARK
@@ -63,6 +63,7 @@ class Running:
     publish: Publish
     place: Place
     trigger: dict[str, Any]
+    streaming: bool = True
     query: StreamingQuery | None = None
     guard: Guard | None = None
     real_time: bool = False
@@ -245,6 +246,7 @@ class Run:
     lowering: Lowering
     outputs: list[Running] = field(default_factory=list)
     reporter: Reporter | None = None
+    gone: bool = False
 
     def report(self, group: str) -> None:
         """Tell Kafka from now on how far its topics are read, under a group's name unless a stream has its own."""
@@ -268,12 +270,18 @@ class Run:
             folder.delete()  # a socket cannot give again what it gave, so nothing can go on from a checkpoint
         if remember:
             fingerprint.check(output, self.plan.settings, folder, folder.path, output.span)
-        self.lowering.timed = any(is_stateful(each) for each in walk(step))
+        exactly_once = isinstance(publish, KafkaOutput) and publish.guarantee == "exactly-once"
+        self.lowering.begin(
+            timed=any(is_stateful(each) for each in walk(step)),
+            parted=exactly_once and split_of(step) is Split.TOPIC,
+        )
         real_time = "realTime" in trigger
         self.place.real_time = real_time
         frame = self.lowering.frame(step)
         self.place.real_time = False
-        running = Running(output, frame, publish, self.place, trigger, real_time=real_time)
+        if self.lowering.parted and isinstance(publish, KafkaOutput):
+            publish.named = self.lowering.parts()
+        running = Running(output, frame, publish, self.place, trigger, frame.isStreaming, real_time=real_time)
         self.outputs.append(running)
         return running
 
@@ -291,7 +299,7 @@ class Run:
         """Start every output that reads a stream; publish the others once."""
         self._check_slots()
         for running in self.outputs:
-            if running.frame.isStreaming:
+            if running.streaming:
                 running.start()
             else:
                 self._publish_static(running)
@@ -302,7 +310,7 @@ class Run:
         for running in self.outputs:
             if running.real_time:
                 step = running.output.relation.step
-                needed += sum(self.place.partitions.get(s.name.lower(), 0) for s in streams_of(step))
+                needed += sum(sum(self.place.partitions.get(s.name.lower(), {}).values()) for s in streams_of(step))
                 needed += self.plan.settings.shuffle_partitions * sum(is_stateful(each) for each in walk(step))
         there = int(self.spark.sparkContext.defaultParallelism)
         if needed > there:
@@ -321,7 +329,7 @@ class Run:
     @property
     def streaming(self) -> list[Running]:
         """The outputs that read a stream."""
-        return [running for running in self.outputs if running.frame.isStreaming]
+        return [running for running in self.outputs if running.streaming]
 
     def drain(self) -> None:
         """Let every watermark pass, so that every window closes at the next batch."""
@@ -350,6 +358,17 @@ class Run:
 
     def watch(self, stopping: threading.Event, tick: Callable[[list[Progress]], None]) -> None:
         """Keep going until told to stop or until an output fails; report figures at each tick."""
+        try:
+            self._watch(stopping, tick)
+        except (Py4JNetworkError, ConnectionError) as error:
+            self.gone = True
+            raise JobFailed(
+                "Spark's process has ended",
+                detail="It was killed, or had no memory left.",
+                hint="Run again: it resumes from its checkpoint.",
+            ) from error
+
+    def _watch(self, stopping: threading.Event, tick: Callable[[list[Progress]], None]) -> None:
         beats = Heartbeats(self.place, tuple(s for s in self.streams if idle_after(s) is not None))
         while not stopping.wait(POLL):
             figures = [running.observe() for running in self.streaming]
@@ -366,6 +385,8 @@ class Run:
 
     def stop(self) -> None:
         """Stop every output between two batches."""
+        if self.gone:
+            return
         for running in self.streaming:
             running.stop()
         for running in self.outputs:
@@ -415,7 +436,7 @@ def kafka_publisher(output: Output, run: Run) -> KafkaOutput:
     guarantee = guarantee_of(output.sink, real_time=real_time)
     if guarantee == "exactly-once":
         properties["transaction.timeout.ms"] = str(int(options.transaction_timeout.total_seconds() * 1000))
-    parts = None if splits_alike(unsorted(output.relation)) else run.plan.settings.shuffle_partitions
+    parts = run.plan.settings.shuffle_partitions if split_of(unsorted(output.relation)) is Split.CHANCE else None
     return KafkaOutput(
         options, guarantee, Writer(properties, name, options.topic or MARKERS, local=local), notes, parts
     )

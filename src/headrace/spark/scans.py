@@ -28,15 +28,20 @@ _JSON_TEXT = frozenset({"json", "avro", "upsert", "debezium-json"})
 """Formats of Kafka whose messages are parsed as JSON, by then."""
 
 
-def scan(spark: SparkSession, stream: Stream, place: Place, *, timed: bool) -> DataFrame:
+def scan(spark: SparkSession, stream: Stream, place: Place, *, timed: bool, part: str | None = None) -> DataFrame:
     """Return the rows of a stream that fit its columns; the others are counted.
 
-    A query that remembers nothing needs no watermark, and is faster without.
+    A query that remembers nothing needs no watermark, and is faster without. ``part`` is the name of a hidden column
+    for the topic's partition that a row came from, and what that begins with: `column:beginning`.
     """
     frame = _computed(_records(spark, stream, place, keep_raw=False), stream)
     if place.real_time:
         frame = _observed(frame, stream, place)
-    rows = frame.filter(_alive(frame, stream)).selectExpr(*[quoted(column.name) for column in stream.columns])
+    columns = [F.col(quoted(column.name)) for column in stream.columns]
+    if part is not None:
+        name, _, beginning = part.partition(":")
+        columns.append(F.concat_ws("/", F.lit(beginning), "__kafka_topic", "__kafka_partition").alias(name))
+    rows = frame.filter(_alive(frame, stream)).select(*columns)
     return _watermarked(spark, rows, stream, place) if timed else rows
 
 
@@ -192,7 +197,7 @@ def _files(spark: SparkSession, stream: Stream, options: FilesSource, place: Pla
 
 def _messages(spark: SparkSession, stream: Stream, options: KafkaSource, place: Place) -> DataFrame:
     topics = kafka.topics_to_read(spark, options, place.base, stream.span)
-    place.partitions[stream.name.lower()] = sum(topics.values())
+    place.partitions[stream.name.lower()] = topics
     properties = client_properties(options, place.base)
     messages = topics_source.read_stream(spark, options, properties, topics)
     messages = topics_source.as_records(messages, options, options.key, place.base)

@@ -1,5 +1,6 @@
 """Options of a Kafka stream, table or sink that do not go together go in; an error comes out."""
 
+import re
 from collections.abc import Sequence
 
 from sqlglot import exp
@@ -52,6 +53,11 @@ def check_reading(options: KafkaReading, columns: Sequence[str], primary_key: Se
             "a Kafka stream needs a topic" if pattern is None else "topic and topic_pattern do not go together",
             hint="Add topic = 'name', or topic_pattern = 'name-.*'." if pattern is None else "Keep one of them.",
         )
+    if pattern is not None:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise HeadraceError(f"topic_pattern is not a regular expression: {error}") from error
     if isinstance(options, KafkaSource):
         start = parse_start(options.start)
         if start.offsets and len(options.topic) != 1:

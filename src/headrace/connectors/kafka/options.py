@@ -1,5 +1,6 @@
 """The options of the connector kafka."""
 
+import re
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -150,6 +151,10 @@ class KafkaSource(KafkaReading):
         example=100_000,
         minimum=1,
     )
+
+    def reads(self, topic: str) -> bool:
+        """Say whether a topic is one of the stream's."""
+        return topic in self.topic if self.topic_pattern is None else bool(re.fullmatch(self.topic_pattern, topic))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

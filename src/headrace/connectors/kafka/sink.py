@@ -1,6 +1,6 @@
 """Rows go in, messages come out: topic, partition, key, value and headers, written as the sink promises."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -32,15 +32,19 @@ def producer_properties(options: KafkaSink, properties: Mapping[str, str]) -> di
 
 
 def as_messages(
-    frame: DataFrame, options: KafkaSink, *, identity: Column | None = None, keep: Column | None = None
+    frame: DataFrame,
+    options: KafkaSink,
+    *,
+    identity: Column | None = None,
+    keep: Column | None = None,
+    part: Column | None = None,
 ) -> DataFrame:
-    """Return rows as messages: columns topic, partition, key, value, headers.
+    """Return rows as messages: columns topic, partition, key, value, headers, and part if there is one.
 
     ``identity`` is what identifies a row that changes; ``keep`` is false where it is gone, and its message then
-    has no value.
+    has no value. ``part`` names the part of the batch that a row is in. The frame's hidden columns begin with `__`.
     """
-    hidden = ("__key", "__keep")
-    columns = [name for name in frame.columns if name not in hidden]
+    columns = [name for name in frame.columns if not name.startswith("__")]
     aside = aside_columns(options)
     value = _value(frame, [name for name in columns if name.lower() not in aside], options)
     if keep is not None:
@@ -56,6 +60,7 @@ def as_messages(
         key.alias("key"),
         value.cast("binary").alias("value"),
         _headers(frame, options).alias("headers"),
+        *([part.alias("part")] if part is not None else []),
     )
 
 
@@ -150,9 +155,9 @@ class Writer:
         options = {f"kafka.{name}": value for name, value in self.properties.items()}
         messages.write.format("kafka").options(**options).option("includeHeaders", "true").save()
 
-    def recover(self, messages: DataFrame, partitions: int) -> None:
+    def recover(self, messages: DataFrame, parts: Sequence[str]) -> None:
         """End the transactions that a crash left open, so that readers need not wait for them to time out."""
-        _java(messages).recover(self.properties, self.name, self.marker, partitions, self.local)
+        _java(messages).recover(self.properties, self.name, self.marker, list(parts), self.local)
 
     def close(self, frame: DataFrame) -> None:
         """Let go of the producers that are kept between batches."""

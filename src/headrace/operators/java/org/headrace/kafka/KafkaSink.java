@@ -1,6 +1,7 @@
 package org.headrace.kafka;
 
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.sql.Dataset;
@@ -8,13 +9,13 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 
 /**
- * Writes a batch of rows into Kafka. The columns are topic, partition, key, value, headers, in this order; the rows of
- * one partition of the batch are written together.
+ * Writes a batch of rows into Kafka. The columns are topic, partition, key, value, headers, and where it has a name the
+ * part of the batch that a row is in. Without it, the number of Spark's partition is the part's name.
  */
 public final class KafkaSink {
   private KafkaSink() {}
 
-  /** Writes a batch, each partition in a transaction that also holds the number of the batch. */
+  /** Writes a batch, each part in a transaction that also holds the number of the batch. */
   public static int writeExactlyOnce(
       Dataset<Row> frame, Map<String, String> producer, String name, String marker, long batch, boolean reuse) {
     Transactions transactions = new Transactions(new HashMap<>(producer), name, marker, reuse);
@@ -26,11 +27,12 @@ public final class KafkaSink {
     return write(frame, new OnceWriter(new HashMap<>(producer)));
   }
 
-  /** Ends what a crash left open in the transactions of the first partitions, so that readers do not wait for it. */
-  public static void recover(Map<String, String> producer, String name, String marker, int partitions, boolean reuse) {
+  /** Ends what a crash left open in the transactions of the parts, so that readers do not wait for it. */
+  public static void recover(
+      Map<String, String> producer, String name, String marker, List<String> parts, boolean reuse) {
     Transactions transactions = new Transactions(new HashMap<>(producer), name, marker, reuse);
-    for (int partition = 0; partition < partitions; partition++) {
-      transactions.release(transactions.open(partition));
+    for (String part : parts) {
+      transactions.release(transactions.open(part));
     }
   }
 

@@ -20,6 +20,7 @@ abstract class PartitionWriter implements VoidFunction<Iterator<InternalRow>> {
   private static final int KEY = 2;
   private static final int VALUE = 3;
   private static final int HEADERS = 4;
+  private static final int PART = 5;
 
   static ProducerRecord<byte[], byte[]> record(InternalRow row) {
     if (row.isNullAt(TOPIC)) {
@@ -29,6 +30,11 @@ abstract class PartitionWriter implements VoidFunction<Iterator<InternalRow>> {
     byte[] key = row.isNullAt(KEY) ? null : row.getBinary(KEY);
     byte[] value = row.isNullAt(VALUE) ? null : row.getBinary(VALUE);
     return new ProducerRecord<>(row.getUTF8String(TOPIC).toString(), partition, key, value, headers(row));
+  }
+
+  /** Returns the name of the part that a row is in, null where parts go by their number. */
+  static String part(InternalRow row) {
+    return row.numFields() > PART ? row.getUTF8String(PART).toString() : null;
   }
 
   private static List<Header> headers(InternalRow row) {

@@ -23,14 +23,17 @@ final class TransactionalWriter extends PartitionWriter {
     if (!rows.hasNext()) {
       return;
     }
-    Transactions.Session session = transactions.open(TaskContext.getPartitionId());
+    InternalRow first = rows.next();
+    String part = part(first);
+    Transactions.Session session =
+        transactions.open(part != null ? part : String.valueOf(TaskContext.getPartitionId()));
     if (session.lastBatch >= batch) {
       drain(rows);
       transactions.release(session);
       return;
     }
     try {
-      write(rows, session);
+      write(first, part, rows, session);
     } catch (Exception error) {
       transactions.discard(session);
       throw error;
@@ -38,12 +41,18 @@ final class TransactionalWriter extends PartitionWriter {
     transactions.release(session);
   }
 
-  private void write(Iterator<InternalRow> rows, Transactions.Session session) throws Exception {
+  private void write(InternalRow first, String part, Iterator<InternalRow> rows, Transactions.Session session)
+      throws Exception {
     AtomicReference<Exception> failure = new AtomicReference<>();
     Callback callback = remember(failure);
     session.producer.beginTransaction();
+    session.producer.send(record(first), callback);
     while (rows.hasNext() && failure.get() == null) {
-      session.producer.send(record(rows.next()), callback);
+      InternalRow row = rows.next();
+      if (part != null && !part.equals(part(row))) {
+        throw new IllegalStateException("rows of " + part + " and " + part(row) + " are in one part of a batch");
+      }
+      session.producer.send(record(row), callback);
     }
     check(failure);
     Faults.reach("kafka-rows-sent");

@@ -17,9 +17,9 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * The transactions of one sink, one sequence of them per partition of its batches. The number of the last batch that a
- * partition has written is an offset of a consumer group of that partition's own, committed in the same transaction as
- * the rows. To open a session fences every other writer of the partition.
+ * The transactions of one sink, one sequence of them per part of its batches. The number of the last batch that a part has
+ * written is an offset of a consumer group of that part's own, committed in the same transaction as the rows. To open a
+ * session fences every other writer of the part.
  */
 final class Transactions implements Serializable {
   private static final long serialVersionUID = 1L;
@@ -38,7 +38,7 @@ final class Transactions implements Serializable {
     this.reuse = reuse;
   }
 
-  /** A producer that alone may write for a partition, and the last batch that is written. */
+  /** A producer that alone may write for a part, and the last batch that is written. */
   static final class Session {
     final String id;
     final KafkaProducer<byte[], byte[]> producer;
@@ -61,8 +61,8 @@ final class Transactions implements Serializable {
     }
   }
 
-  Session open(int partition) {
-    String id = name + "-" + partition;
+  Session open(String part) {
+    String id = name + "-" + part;
     Session kept = KEPT.remove(id);
     return kept != null ? kept : begin(id);
   }
