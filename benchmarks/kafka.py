@@ -113,8 +113,8 @@ class Process:
         return self.answer()
 
     def check(self) -> None:
-        """Raise if the process died."""
-        if self.process.poll() is not None:
+        """Raise if the process failed."""
+        if self.process.poll():
             raise self.death()
 
     def death(self) -> RuntimeError:

@@ -1,5 +1,6 @@
 """A user's mistake: message, detail, hint and place in the text go in, one readable report comes out."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,13 +107,16 @@ class JobFailed(HeadraceError):
 
 
 LONGEST_EXCERPT = 160
+_SECRET = re.compile(
+    r"""((?:pass?w(?:or)?d|secret|token|jaas)[\w.]*["'`]?\s*=\s*)('(?:[^'\\]|\\.)*'?)""", re.IGNORECASE
+)
 
 
 def _excerpt(span: Span) -> list[str]:
     text = span.source.text
     first = text.rfind("\n", 0, span.start) + 1
     last = text.find("\n", span.start)
-    line = text[first : last if last >= 0 else len(text)]
+    line = without_secrets(text[first : last if last >= 0 else len(text)])
     offset = span.start - first
     width = max(1, min(span.end, first + len(line)) - span.start)
     if len(line) > LONGEST_EXCERPT:
@@ -123,3 +127,12 @@ def _excerpt(span: Span) -> list[str]:
     number = str(span.line)
     prefix = " " * (len(number) + 5) + "".join(c if c == "\t" else " " for c in line[:offset])
     return [f"  {span.source.name}:{number}:{span.column}", f"  {number} | {line}", prefix + "^" * width]
+
+
+def without_secrets(line: str) -> str:
+    """Return a line of SQL in which the values of options that sound secret are starred out.
+
+    >>> without_secrets("WITH (sasl_password = 'hush', topic = 't')")
+    "WITH (sasl_password = ******, topic = 't')"
+    """
+    return _SECRET.sub(lambda found: found[1] + "*" * len(found[2]), line)

@@ -23,7 +23,7 @@ def job(tmp_path, request):
         broker.stop()
 
 
-@pytest.mark.parametrize("job", [(12_000, 60)], indirect=True)
+@pytest.mark.parametrize("job", [(3_000, 50)], indirect=True)
 def test_twenty_kills_of_the_driver_lose_and_double_nothing(job):
     kill_driver(job, 20)
     assert not job.is_complete(), "the job was done before it was killed often enough: give it more rows"
@@ -31,7 +31,7 @@ def test_twenty_kills_of_the_driver_lose_and_double_nothing(job):
     job.check()
 
 
-@pytest.mark.parametrize("job", [(4_000, 60)], indirect=True)
+@pytest.mark.parametrize("job", [(2_000, 50)], indirect=True)
 def test_five_kills_of_the_broker_lose_and_double_nothing(job):
     kill_broker(job, 5)
     assert not job.is_complete(), "the job was done before the broker was killed often enough: give it more rows"

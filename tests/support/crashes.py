@@ -79,14 +79,15 @@ class Job:
         environment = {**os.environ, **({"HEADRACE_FAULT": fault} if fault is not None else {})}
         command = [str(Path(sys.executable).parent / "headrace"), "run", "app.sql"]
         self.starts += 1
-        self.process = subprocess.Popen(
-            command,
-            cwd=self.folder,
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=(self.folder / f"run-{self.starts:03d}.log").open("w"),
-            start_new_session=True,
-        )
+        with (self.folder / f"run-{self.starts:03d}.log").open("w") as log:
+            self.process = subprocess.Popen(
+                command,
+                cwd=self.folder,
+                env=environment,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                start_new_session=True,
+            )
 
     def kill(self) -> None:
         """Kill the driver, its JVM with it, as the system does when memory runs out."""
