@@ -147,6 +147,7 @@ class Topics:
         from confluent_kafka.admin import AdminClient
 
         self.servers = servers
+        self.partitions: dict[str, int] = {}
         self.admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})  # deleted topics are no news
 
     def create(self, name: str, partitions: int) -> str:
@@ -154,6 +155,7 @@ class Topics:
         from confluent_kafka.admin import NewTopic
 
         self.admin.create_topics([NewTopic(name, partitions, 1)])[name].result(30)
+        self.partitions[name] = partitions  # the broker may need a moment to tell
         return name
 
     def delete(self, name: str) -> None:
@@ -168,7 +170,7 @@ class Topics:
         own = {"group.id": "benchmark", "enable.auto.commit": False, "isolation.level": "read_committed"}
         consumer = Consumer({"bootstrap.servers": self.servers, **own, **settings})
         try:
-            parts = self.admin.list_topics(topic, 30).topics[topic].partitions
+            parts = range(self.partitions[topic])
             consumer.assign([TopicPartition(topic, part, OFFSET_BEGINNING) for part in parts])
             yield consumer
         finally:

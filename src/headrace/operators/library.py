@@ -1,4 +1,4 @@
-"""The Java sources go in; the jar that Spark loads comes out, compiled once and kept under Headrace's home."""
+"""The Java sources go in; the jars that Spark loads come out, compiled once and kept under Headrace's home."""
 
 import hashlib
 import importlib.util
@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import zipfile
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 
@@ -15,28 +16,35 @@ from headrace.errors import HeadraceError
 from headrace.jars.home import headrace_home
 
 SOURCES = Path(__file__).with_name("java")
-RELEASED = Path(__file__).with_name("headrace-operators.jar")
-"""A released wheel carries the jar."""
+RELEASED = Path(__file__).with_name("jars")
+"""A released wheel carries the jars in this folder."""
+OPERATORS, AGENT = "headrace-operators.jar", "headrace-agent.jar"
+MANIFEST = "Manifest-Version: 1.0\nPremain-Class: org.headrace.LoopbackAgent\n\n"
 LONG_AGO = (2020, 1, 1, 0, 0, 0)
 
 
 def library(needed: Sequence[Path]) -> Path:
     """Return the jar of the library; ``needed`` are the jars that it is compiled against beside Spark's own."""
-    if RELEASED.exists():
+    return _folder(needed) / OPERATORS
+
+
+def agent(needed: Sequence[Path]) -> Path:
+    """Return the jar of the agent that keeps Spark on this machine.
+
+    It stands alone: what is in an agent's jar is loaded beside Spark, where the other jars are out of sight.
+    """
+    return _folder(needed) / AGENT
+
+
+def _folder(needed: Sequence[Path]) -> Path:
+    if RELEASED.is_dir():
         return RELEASED
-    folder = headrace_home() / "operators"
-    folder.mkdir(exist_ok=True)
-    jar = folder / f"headrace-operators-{_fingerprint(needed)}.jar"
-    if not jar.exists():
-        _build(jar, needed)
-    return jar
-
-
-def is_built(needed: Sequence[Path]) -> bool:
-    """Say whether the jar is there already."""
-    return (
-        RELEASED.exists() or (headrace_home() / "operators" / f"headrace-operators-{_fingerprint(needed)}.jar").exists()
-    )
+    above = headrace_home() / "operators"
+    above.mkdir(exist_ok=True)
+    folder = above / _fingerprint(needed)
+    if not folder.is_dir():
+        _build(folder, needed)
+    return folder
 
 
 def _sources() -> list[Path]:
@@ -44,7 +52,7 @@ def _sources() -> list[Path]:
 
 
 def _fingerprint(needed: Sequence[Path]) -> str:
-    digest = hashlib.sha256(version("pyspark").encode())
+    digest = hashlib.sha256(f"{version('pyspark')} {MANIFEST}".encode())
     for jar in needed:
         digest.update(jar.name.encode())
     for source in _sources():
@@ -53,30 +61,41 @@ def _fingerprint(needed: Sequence[Path]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _build(jar: Path, needed: Sequence[Path]) -> None:
-    """Compile and pack; the jar appears whole or not at all."""
-    with tempfile.TemporaryDirectory(dir=jar.parent) as temporary:
-        classes = Path(temporary, "classes")
-        spark = importlib.util.find_spec("pyspark")
-        if spark is None or spark.origin is None:
-            raise HeadraceError("PySpark is not installed")
-        path = os.pathsep.join([str(Path(spark.origin).parent / "jars" / "*"), *map(str, needed)])
-        arguments = ["-nowarn", "-proc:none", "--release", "17", "-d", str(classes), "-cp", path]
-        done = subprocess.run(
-            [_javac(), *arguments, *map(str, _sources())], capture_output=True, text=True, check=False
+def _build(folder: Path, needed: Sequence[Path]) -> None:
+    """Compile and pack; the folder of the jars appears whole or not at all."""
+    with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
+        classes, packed = Path(temporary, "classes"), Path(temporary, "jars")
+        packed.mkdir()
+        _compile(classes, needed)
+        files = sorted(classes.rglob("*.class"))
+        of_agent = [file for file in files if file.name.startswith("LoopbackAgent")]
+        _pack(packed / AGENT, classes, of_agent, MANIFEST)
+        _pack(packed / OPERATORS, classes, [file for file in files if file not in of_agent])
+        with suppress(OSError):  # another process may have been quicker
+            packed.rename(folder)
+
+
+def _compile(classes: Path, needed: Sequence[Path]) -> None:
+    spark = importlib.util.find_spec("pyspark")
+    if spark is None or spark.origin is None:
+        raise HeadraceError("PySpark is not installed")
+    path = os.pathsep.join([str(Path(spark.origin).parent / "jars" / "*"), *map(str, needed)])
+    arguments = ["-nowarn", "-proc:none", "--release", "17", "-d", str(classes), "-cp", path]
+    done = subprocess.run([_javac(), *arguments, *map(str, _sources())], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise HeadraceError(
+            "the Java library of Headrace does not compile",
+            detail=next((line for line in done.stderr.splitlines() if "error" in line), done.stderr[:200]),
+            hint="Is JAVA_HOME a JDK of version 17 or newer?",
         )
-        if done.returncode != 0:
-            raise HeadraceError(
-                "the Java library of Headrace does not compile",
-                detail=next((line for line in done.stderr.splitlines() if "error" in line), done.stderr[:200]),
-                hint="Is JAVA_HOME a JDK of version 17 or newer?",
-            )
-        packed = Path(temporary, jar.name)
-        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-            for file in sorted(classes.rglob("*.class")):
-                entry = zipfile.ZipInfo(str(file.relative_to(classes)), LONG_AGO)
-                archive.writestr(entry, file.read_bytes())
-        os.replace(packed, jar)
+
+
+def _pack(jar: Path, classes: Path, files: Sequence[Path], manifest: str | None = None) -> None:
+    with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as archive:
+        if manifest is not None:
+            archive.writestr(zipfile.ZipInfo("META-INF/MANIFEST.MF", LONG_AGO), manifest)
+        for file in files:
+            archive.writestr(zipfile.ZipInfo(str(file.relative_to(classes)), LONG_AGO), file.read_bytes())
 
 
 def _javac() -> str:

@@ -169,7 +169,12 @@ class Running:
         self.observe()
 
     def stop(self, patience: timedelta = timedelta(seconds=30)) -> None:
-        """Stop between two batches; a batch that does not end in time is run again by the next start."""
+        """Stop between two batches; a batch that does not end in time is run again by the next start.
+
+        In real-time mode a batch lasts as long as the checkpoint interval says.
+        """
+        if self.real_time:
+            patience += timedelta(milliseconds=int(self.trigger["realTime"].split()[0]))
         if self.query is None or not self.query.isActive:
             return
         try:

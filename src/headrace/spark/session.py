@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from headrace.errors import HeadraceError
 from headrace.jars.fetch import is_present, jars
-from headrace.operators.library import library
+from headrace.operators.library import agent, library
 from headrace.plan.settings import Settings
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -50,6 +50,7 @@ a micro-batch more than a tenth of a second.
 """
 
 
+JAVA = "spark.driver.extraJavaOptions"
 REAL_TIME_MASTER = "local[64]"
 """A query in real-time mode holds a slot for each partition that it reads and each that it keeps state in."""
 
@@ -86,10 +87,12 @@ def open_session(
         if local:  # functions run in the Python that has what they import, not in the first on the path
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         options = {**(DEFAULTS if local else {}), **FIXED, **_java(local), **settings.spark}
-        if real_time:
-            options = {**REAL_TIME, **options}
         if kafka or is_present("kafka"):
             options["spark.jars"] = _jars(settings)
+        if real_time:
+            options = {**REAL_TIME, **options}
+        if real_time and local:  # the shuffle of real-time mode would listen to the whole network
+            options[JAVA] += f' "-javaagent:{agent(jars("kafka"))}"'
         for key, value in options.items():
             builder = builder.config(key, value)
         active = builder.getOrCreate()
@@ -113,7 +116,7 @@ def _java(local: bool) -> dict[str, str]:
     """
     configuration = Path(__file__).with_name("log4j2.properties").resolve().as_uri()
     logging = f"-Dlog4j2.configurationFile={configuration}"
-    return {"spark.driver.extraJavaOptions": f"-XX:+UseParallelGC {logging}" if local else logging}
+    return {JAVA: f"-XX:+UseParallelGC {logging}" if local else logging}
 
 
 def _jars(settings: Settings) -> str:
