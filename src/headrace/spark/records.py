@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from headrace.connectors.expressions import once
 from headrace.language.statements import ColumnDefinition
 
 CORRUPT = "__corrupt"
@@ -33,7 +34,7 @@ def schema_text(columns: tuple[ColumnDefinition, ...], *extra: str) -> str:
 
 def parse_json(lines: DataFrame, columns: tuple[ColumnDefinition, ...], options: dict[str, str]) -> DataFrame:
     """Return the columns of JSON lines; ``__corrupt`` is true where a line does not fit them."""
-    frame = lines.filter("trim(__raw) != ''").withColumn("__record", _json("__raw", columns, options))
+    frame = lines.filter("trim(__raw) != ''").withColumn("__record", once(_json("__raw", columns, options)))
     return _spread(frame, columns, F.expr(f"__record IS NULL OR __record.{CORRUPT} IS NOT NULL"))
 
 
@@ -58,7 +59,7 @@ def parse_messages(
         record = F.from_csv(F.col("__text"), schema, {**_PERMISSIVE, **options})
     else:
         record = _json("__text", columns, options)
-    frame = messages.withColumn("__record", record)
+    frame = messages.withColumn("__record", once(record))
     corrupt = F.expr(f"__broken IS NOT NULL OR __record IS NULL OR __record.{CORRUPT} IS NOT NULL")
     return _spread(frame, columns, corrupt)
 

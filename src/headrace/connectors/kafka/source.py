@@ -11,6 +11,7 @@ from pathlib import Path
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from headrace.connectors.expressions import once
 from headrace.connectors.kafka.options import KafkaReading, KafkaSource
 from headrace.connectors.kafka.start import Start, parse_start
 
@@ -123,7 +124,7 @@ def _key_object(key: tuple[str, ...]) -> Column:
 def _debezium(frame: DataFrame, text: Column) -> DataFrame:
     """Return the row after each change, before it for a delete, and which change it was."""
     envelope = F.coalesce(F.get_json_object(text, "$.payload"), text)
-    frame = frame.withColumn("__envelope", F.from_json(envelope, "op STRING, before STRING, after STRING"))
+    frame = frame.withColumn("__envelope", once(F.from_json(envelope, "op STRING, before STRING, after STRING")))
     operation = F.col("__envelope.op")
     change = F.expr(
         "CASE __envelope.op WHEN 'c' THEN 'insert' WHEN 'r' THEN 'insert' WHEN 'u' THEN 'update' "
