@@ -2,6 +2,7 @@
 
 import random
 import socket
+import time
 
 from headrace.broker.settings import HOST
 from headrace.errors import HeadraceError
@@ -11,6 +12,7 @@ __all__ = ["choose", "is_free"]
 # Below what systems hand out to outgoing connections (32768 on Linux, 49152 on macOS), so that a broker that
 # was stopped finds its ports free again.
 _RANGE = range(20000, 32768)
+_MOMENT = 3.0
 
 
 def choose(wanted: int | None, before: tuple[int, int] | None) -> tuple[int, int]:
@@ -23,7 +25,7 @@ def choose(wanted: int | None, before: tuple[int, int] | None) -> tuple[int, int
                 hint="Leave out the port to have a free one chosen.",
             )
         return wanted, _another(before[1] if before else None, wanted)
-    port = before[0] if before and is_free(before[0]) else _another(None, 0)
+    port = before[0] if before and _gets_free(before[0]) else _another(None, 0)
     return port, _another(before[1] if before else None, port)
 
 
@@ -35,6 +37,16 @@ def is_free(port: int) -> bool:
             probe.bind((HOST, port))
         except OSError:
             return False
+    return True
+
+
+def _gets_free(port: int) -> bool:
+    """Return whether a port is free within a moment: a process that was killed lets go of its ports last of all."""
+    until = time.monotonic() + _MOMENT
+    while not is_free(port):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.05)
     return True
 
 
