@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 .PHONY: demo test check bench docs clean
 
 demo: $(STAMP)
-	$(BIN)/headrace demo stock_ticks --seconds 60
+	$(BIN)/headrace demo auctions --seconds 60
 	@echo 'The command is in $(BIN): export PATH="$$PWD/$(BIN):$$PATH"'
 
 test: $(STAMP)

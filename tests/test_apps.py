@@ -4,8 +4,9 @@ import json
 import socket
 import subprocess
 import sys
+import uuid
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -19,10 +20,11 @@ from headrace.testing.discover import discover
 from headrace.testing.files import read_file
 from headrace.testing.report import report_case
 from headrace.testing.runner import run_files
+from support import topics
 
 ROOT = Path(__file__).parents[1]
 APPS = sorted(path.parent for path in (ROOT / "apps").glob("*/application.sql"))
-OVER_FILES = [app for app in APPS if app.name != "word_count"]
+OVER_FILES = [app for app in APPS if app.name not in {"auctions", "word_count"}]
 TESTS = discover([ROOT / "apps", ROOT / "docs" / "examples"])
 
 PYTHON_TYPES = {"text": str, "number": (int, float)}
@@ -30,7 +32,7 @@ PYTHON_TYPES = {"text": str, "number": (int, float)}
 
 @pytest.fixture(autouse=True)
 def plain_surroundings(monkeypatch):
-    for name in ("DATA", "PORT"):
+    for name in ("DATA", "PORT", "AUCTIONS", "BIDS", "HOT"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -44,7 +46,7 @@ def test_case_file(path, engine):
 
 
 def test_there_are_applications():
-    assert [app.name for app in APPS] == ["click_through", "page_views", "stock_ticks", "word_count"]
+    assert [app.name for app in APPS] == ["auctions", "click_through", "page_views", "stock_ticks", "word_count"]
 
 
 @pytest.mark.parametrize("app", APPS, ids=lambda app: app.name)
@@ -96,6 +98,45 @@ def check_record(record, stream):
 @pytest.mark.parametrize("app", OVER_FILES, ids=lambda app: app.name)
 def test_generator_repeats_itself_by_its_seed(app, tmp_path):
     first, second, other = (generate(app, tmp_path / name, seed) for name, seed in (("a", 7), ("b", 7), ("c", 8)))
+    assert first == second
+    assert first != other
+
+
+def bid_messages(servers, seed, suffix):
+    arguments = ["--bootstrap", servers, f"--suffix={suffix}", "--seconds", "1", "--rate", "2000", "--seed", str(seed)]
+    subprocess.run(
+        [sys.executable, ROOT / "apps/auctions/generator.py", *arguments, "--start", "2024-01-01T10:00:00+00:00"],
+        check=True,
+        timeout=60,
+    )
+    messages = sorted(
+        topics.read(servers, f"bids{suffix}"), key=lambda message: (message.partition(), message.offset())
+    )
+    return [(message.partition(), message.key(), message.value()) for message in messages]
+
+
+def test_bid_generator_writes_messages_that_the_application_takes(broker):
+    servers, suffix = broker.start(), f"-{uuid.uuid4().hex[:8]}"
+    plan = Application.load(ROOT / "apps/auctions/application.sql").plan
+    messages = bid_messages(servers, 7, suffix)
+    assert {partition for partition, _, _ in messages} == {0, 1}
+    bids = [json.loads(value) for _, _, value in messages]
+    assert [key for _, key, _ in messages] == [str(bid["auction"]).encode() for bid in bids]
+    sound = [bid for bid in bids if bid["price"] != "a lot"]
+    assert 0.99 * len(bids) < len(sound) < len(bids) == 2000
+    for bid in sound:
+        check_record(bid, plan.streams["bids"])
+    late = [bid for bid in bids if datetime.fromisoformat(bid["placed_at"]) < datetime(2024, 1, 1, 10, tzinfo=UTC)]
+    assert 0 < len(late) < 0.02 * len(bids)
+    auctions = topics.rows(servers, f"auctions{suffix}")
+    assert {bid["auction"] for bid in bids} == {auction["id"] for auction in auctions}
+    for auction in auctions:
+        assert set(auction) == {column.name for column in plan.tables["auctions"].columns}
+
+
+def test_bid_generator_repeats_itself_by_its_seed(broker):
+    run = uuid.uuid4().hex[:8]
+    first, second, other = (bid_messages(broker.start(), seed, f"-{run}-{n}") for n, seed in enumerate((7, 7, 8)))
     assert first == second
     assert first != other
 

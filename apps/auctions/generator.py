@@ -48,7 +48,7 @@ def bids(seed: int, rate: int, start: datetime) -> Iterator[list[Message]]:
             prices[auction] += chance.randrange(1, 10)
             at = start + timedelta(seconds=second + number / rate)
             if chance.random() < LATE:
-                at -= timedelta(seconds=chance.uniform(1, 6))
+                at -= timedelta(seconds=chance.uniform(1, 15))
             price: object = prices[auction] if chance.random() >= BROKEN else "a lot"
             bid = {"auction": auction, "bidder": chance.choice(BIDDERS), "price": price, "placed_at": instant(at)}
             batch.append((auction, json.dumps(bid)))
@@ -62,9 +62,9 @@ def instant(at: datetime) -> str:
 
 def create(servers: str, topic: str, partitions: int, **options: str) -> None:
     """Make a topic unless it is there."""
-    made = AdminClient({"bootstrap.servers": servers}).create_topics([NewTopic(topic, partitions, 1, config=options)])
+    client = AdminClient({"bootstrap.servers": servers})
     try:
-        made[topic].result(30)
+        client.create_topics([NewTopic(topic, partitions, 1, config=options)])[topic].result(30)
     except KafkaException as error:
         if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
             raise

@@ -1,10 +1,13 @@
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from headrace.broker.topics import topic_names
 from headrace.cli import demo
 from headrace.cli.java import check_java
 from headrace.cli.quiet import diverted, start_spark, temporary_log
@@ -182,3 +185,84 @@ def test_a_generator_that_fails_is_reported(apps):
 def test_the_command_lists_the_demos_of_the_checkout(headrace, apps, monkeypatch):
     monkeypatch.setattr(demo, "apps_folder", lambda: apps)
     assert headrace("demo").stdout == "word_count  Counts words.\n"
+
+
+GENERATOR = """
+import argparse, time
+from confluent_kafka.admin import AdminClient, NewTopic
+parser = argparse.ArgumentParser()
+parser.add_argument("--bootstrap")
+parser.add_argument("--suffix")
+given = parser.parse_known_args()[0]
+client = AdminClient({"bootstrap.servers": given.bootstrap})
+topics = [NewTopic(name + given.suffix, 1, 1) for name in ("bids", "odd-names")]
+for made in client.create_topics(topics).values():
+    made.result(30)
+time.sleep(600)
+"""
+
+
+@pytest.fixture
+def kafka_apps(tmp_path, broker, monkeypatch):
+    """Give the folder of an application over Kafka whose embedded broker is that of the tests."""
+    app = tmp_path / "apps" / "bidding"
+    app.mkdir(parents=True)
+    (app / "application.sql").write_text(
+        "CREATE STREAM bids (x INT) WITH (connector = 'kafka', topic = '${BIDS:-bids}');"
+        "CREATE TABLE odd (x INT, PRIMARY KEY (x)) WITH (connector = 'kafka', topic = '${ODD_NAMES:-odd-names}');"
+        "CREATE SINK hot WITH (connector = 'kafka', topic = '${HOT:-hot}') AS SELECT x FROM bids;"
+    )
+    (app / "generator.py").write_text(GENERATOR)
+    monkeypatch.setattr("headrace.broker.server.embedded_broker", lambda: broker)
+    monkeypatch.setenv("HEADRACE_BOOTSTRAP_SERVERS", "elsewhere:9092")
+    monkeypatch.setenv("BIDS", "the-users-own")
+    broker.start()
+    return tmp_path / "apps"
+
+
+def test_a_demo_over_kafka_has_topics_of_its_own(kafka_apps, broker, capsys, monkeypatch):
+    seen = {}
+
+    def run(application, output, **options):
+        plan = application.plan
+        seen["read"] = {*plan.streams["bids"].options.topic, *plan.tables["odd"].options.topic}
+        seen["written"] = plan.sinks["hot"].options.topic
+        seen["there"] = set(topic_names(broker.start()))
+        seen["servers"] = os.environ["HEADRACE_BOOTSTRAP_SERVERS"]
+
+    monkeypatch.setattr(demo, "run_foreground", run)
+    demo.run_demo("bidding", 1, kafka_apps)
+    assert {re.sub("-demo-[0-9a-f]{6}$", "", name) for name in seen["read"]} == {"bids", "odd-names"}
+    assert seen["read"] <= seen["there"]
+    assert seen["written"].startswith("hot-demo-")
+    assert seen["servers"] == broker.running_address()
+    assert not seen["read"] & set(topic_names(broker.start()))
+    assert os.environ["HEADRACE_BOOTSTRAP_SERVERS"] == "elsewhere:9092"
+    assert capsys.readouterr().err == ""  # it ran before, so it was not started, and it runs still
+
+
+def test_a_demo_over_kafka_leaves_nothing_behind_when_it_is_stopped(kafka_apps, broker, monkeypatch):
+    ended = []
+
+    def interrupt(*_, abandon, **__):
+        abandon()
+        assert ended == ["spark"]
+        assert not [name for name in topic_names(broker.start()) if "-demo-" in name]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(demo, "run_foreground", interrupt)
+    monkeypatch.setattr(demo, "end_spark", lambda: ended.append("spark"))
+    with pytest.raises(KeyboardInterrupt):
+        demo.run_demo("bidding", 1, kafka_apps)
+
+
+def test_a_demo_stops_the_broker_that_it_started(kafka_apps, capsys, monkeypatch):
+    done = []
+    unstarted = SimpleNamespace(pid=None, start=lambda: "127.0.0.1:1", stop=lambda: done.append("stopped"))
+    monkeypatch.setattr("headrace.broker.server.embedded_broker", lambda: unstarted)
+    monkeypatch.setattr("headrace.broker.topics.topic_names", lambda _: ())
+    (kafka_apps / "bidding" / "generator.py").write_text("raise SystemExit('no luck')")
+    with pytest.raises(JobFailed, match="no luck"):
+        demo.run_demo("bidding", 1, kafka_apps)
+    assert done == ["stopped"]
+    assert capsys.readouterr().err == "starting Kafka ...\n"

@@ -4,6 +4,10 @@ An application is a folder with ``application.sql`` and, if it wants rows, ``gen
 is started with ``--out DIR --port PORT --seconds N``: it writes files into the folder or listens on the port,
 ignores what it does not need, and runs until it is stopped or the seconds have passed. The application finds
 the same places as ``${DATA}`` and ``${PORT}``. The section "Try next" of its README is printed at the end.
+
+An application over Kafka runs on the embedded broker and names each topic by a variable: ``${BIDS:-bids}`` is the
+topic "bids". Its generator is started with ``--bootstrap HOST:PORT --suffix=TEXT`` too: it puts the suffix behind the
+names of the topics that the application reads, and makes those of streams last, when those of tables are written.
 """
 
 import re
@@ -13,11 +17,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from headrace.application import Application
+from headrace.cli.demo_kafka import await_topics, kafka_running, topics_of
 from headrace.cli.foreground import run_foreground
+from headrace.cli.quiet import end_spark
+from headrace.cli.signals import terminable
 from headrace.cli.variables import variables_of
 from headrace.errors import HeadraceError, JobFailed
 from headrace.language.mistakes import did_you_mean
@@ -83,30 +90,51 @@ def run_demo(name: str, seconds: float, folder: Path | None = None) -> None:
     if path is None:
         hint = did_you_mean(name, found, f"There are: {', '.join(found) or 'none'}.")
         raise HeadraceError(f'there is no demo "{name}"', hint=hint)
-    with tempfile.TemporaryDirectory(prefix="headrace-demo-", ignore_cleanup_errors=True) as scratch:
-        data, port = Path(scratch) / "data", _free_port()
-        data.mkdir()
-        file = path / "application.sql"
-        variables = variables_of([f"DATA={data}", f"PORT={port}"])
-        application = Application.load(file, variables, state=f"{scratch}/state")
-        application.name = path.name
-        with _generating(path, data, port, seconds, Path(scratch) / "generator.log") as generator:
-            if generator is not None and "${DATA" in file.read_text("utf-8"):
-                _await_file(data, generator)
-            run_foreground(application, "table", changes=False, fresh=False, seconds=seconds, resumes=False)
+    with terminable(), ExitStack() as stack:
+        _run(path, seconds, stack)
     sys.stdout.write(f"\nTry next\n\n{try_next(path)}\n")
 
 
+def _run(path: Path, seconds: float, stack: ExitStack) -> None:
+    """Run an application; the stack takes what must be ended and deleted after it."""
+    scratch = Path(
+        stack.enter_context(tempfile.TemporaryDirectory(prefix="headrace-demo-", ignore_cleanup_errors=True))
+    )
+    file, data, port = path / "application.sql", scratch / "data", _free_port()
+    data.mkdir()
+    places = {"DATA": str(data), "PORT": str(port)}
+    arguments = ["--out", str(data), "--port", str(port), "--seconds", str(int(seconds) + STARTUP)]
+    as_written = Application.load(file, places).plan
+    topics = topics_of(as_written) if as_written.uses("kafka") else None
+    address = None
+    if topics is not None:
+        address = stack.enter_context(kafka_running(topics))
+        places |= topics.variables
+        arguments += ["--bootstrap", address, f"--suffix={topics.suffix}"]
+    application = Application.load(
+        file, variables_of([f"{n}={v}" for n, v in places.items()]), state=f"{scratch}/state"
+    )
+    application.name = path.name
+    generator = stack.enter_context(_generating(path, arguments, scratch / "generator.log"))
+    if generator is not None and "${DATA" in file.read_text("utf-8"):
+        _await_file(data, generator)
+    if generator is not None and topics is not None and address is not None:
+        await_topics(address, topics, generator)
+
+    def abandon() -> None:
+        end_spark()  # first: while it lives it makes its topics and folders anew
+        stack.close()
+
+    run_foreground(application, "table", changes=False, fresh=False, seconds=seconds, resumes=False, abandon=abandon)
+
+
 @contextmanager
-def _generating(
-    path: Path, data: Path, port: int, seconds: float, log: Path
-) -> "Iterator[subprocess.Popen[bytes] | None]":
+def _generating(path: Path, arguments: list[str], log: Path) -> "Iterator[subprocess.Popen[bytes] | None]":
     """Keep the generator of an application running, if it has one; report what it died of."""
     script = path / "generator.py"
     if not script.is_file():
         yield None
         return
-    arguments = ["--out", str(data), "--port", str(port), "--seconds", str(int(seconds) + STARTUP)]
     with (
         log.open("wb") as output,
         subprocess.Popen(

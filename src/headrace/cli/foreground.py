@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -78,10 +78,12 @@ def run_foreground(
     fresh: bool,
     seconds: float | None,
     resumes: bool = True,
+    abandon: Callable[[], None] = lambda: None,
 ) -> None:
     """Run an application until Ctrl-C, SIGTERM, the end of its time or of its input.
 
-    ``resumes`` says whether there will be a next run to tell the user about.
+    ``resumes`` says whether there will be a next run to tell the user about; ``abandon`` is called before a second
+    Ctrl-C ends this process, which then leaves nothing else behind.
     """
     plan = application.plan
     check_runnable(plan)
@@ -108,8 +110,9 @@ def run_foreground(
         if not stopping.signalled:  # it came while Spark was starting and had taken Ctrl-C over
             complain("stopped before it started")
             return
-        complain("stopped at once; the next run takes up the batch that was under way again")
+        complain("stopped at once; the next run takes up the batch that was under way again" if resumes else "stopped")
         sys.stdout.flush()
+        abandon()
         os._exit(INTERRUPTED)  # Spark would wait for its batch
     if resumes and any(each.relation.kind is not Kind.STATIC for each in plan.outputs):
         complain(f"stopped; the next run resumes from {state}")

@@ -3,6 +3,7 @@
 import logging
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import warnings
@@ -13,7 +14,7 @@ from pathlib import Path
 from headrace.cli.java import check_java
 from headrace.errors import HeadraceError, JobFailed
 
-__all__ = ["diverted", "start_spark", "temporary_log"]
+__all__ = ["diverted", "end_spark", "start_spark", "temporary_log"]
 
 
 @contextmanager
@@ -69,6 +70,21 @@ def start_spark(open_session: Callable[[], object], log: Path) -> None:
             + (f" It said: {last[0][:300]}" if last else ""),
             hint=f"All it said is in {log}.",
         ) from error
+
+
+def end_spark() -> None:
+    """End Spark's process without waiting for what it does; nothing in this process can use Spark afterwards."""
+    from pyspark import SparkContext
+
+    process = getattr(SparkContext._gateway, "proc", None)
+    if process is None:
+        return
+    process.terminate()
+    try:
+        process.wait(timeout=5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _divert_python(log: Path) -> None:

@@ -118,14 +118,13 @@ def required_columns(stream: Stream) -> tuple[str, ...]:
 def read_table(spark: SparkSession, table: Table, place: Place) -> DataFrame:
     """Return the rows of a table as they stand."""
     schema = records.schema_text(table.columns)
-    if table.name.lower() in place.fed:
-        return spark.read.schema(schema).json(place.feed(table.name).make().path)
-    if isinstance(table.options, FilesTable):
-        path = files.resolve_path(table.options.path, place.base)
+    options = None if table.name.lower() in place.fed else table.options
+    if isinstance(options, FilesTable):
+        path = files.resolve_path(options.path, place.base)
         files.check_readable(path, table.span, now=True)
-        return files.read_table(spark, table.options, path, schema)
-    if isinstance(table.options, KafkaTable):
-        return _kafka_table(spark, table, table.options, place)
+        return files.read_table(spark, options, path, schema)
+    if isinstance(options, KafkaTable):
+        return _kafka_table(spark, table, options, place)
     folder = place.feed(table.name).make()
     return spark.read.schema(schema).json(folder.path)
 

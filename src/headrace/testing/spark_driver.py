@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace.application import Application
-from headrace.catalog.objects import Stream
+from headrace.catalog.objects import Stream, Table
 from headrace.errors import HeadraceError, Source
 from headrace.plan.application import Output
 from headrace.plan.explain import explain_relation
@@ -65,6 +65,7 @@ class SparkDriver:
     state: Path
     clock_at: datetime
     run: Run | None = None
+    relations: tuple[str, ...] = ()
     stores: dict[str, MemoryStore] = field(default_factory=dict)
     looked: dict[str, int] = field(default_factory=dict)
     last_rows: dict[str, datetime] = field(default_factory=dict)
@@ -73,23 +74,32 @@ class SparkDriver:
     def begin(self, session: Any, relations: Sequence[str]) -> None:
         """Start a query for each relation that will be asked for."""
         plan = self.application.plan
+        topics = {name for name, table in plan.tables.items() if table.connector == "kafka"}
         place = Place(
             self.application.directory,
             str(self.state),
-            fed=frozenset(plan.streams),
+            fed=frozenset(plan.streams) | topics,
             controlled=True,
             clock=lambda: self.clock_at,
             started_at=self.clock_at,
         )
-        self.run = open_run(session, plan, place)
-        for name in dict.fromkeys(relations):
-            store = self.stores[name.lower()] = MemoryStore()
-            output = Output(name, plan.relation(name), None, "test")
-            self.run.add(output, into_store(store, name), {"processingTime": "0 seconds"}, remember=False)
+        self.stores = {name.lower(): MemoryStore() for name in relations}
+        self.relations = tuple(dict.fromkeys(relations))
+        self._open(session, place)
         if not relations:
             self._check_all()
-        self.run.start()
+        self._active.start()
         self._settle()
+
+    def _open(self, session: Any, place: Place) -> None:
+        plan = self.application.plan
+        self.run = open_run(session, plan, place)
+        for name in self.relations:
+            output = Output(name, plan.relation(name), None, "test")
+            if output.relation.kind is Kind.STATIC:
+                self.stores[name.lower()] = MemoryStore()  # it is published as a whole by each start
+            publish = into_store(self.stores[name.lower()], name)
+            self.run.add(output, publish, {"processingTime": "0 seconds"}, remember=False)
 
     def _check_all(self) -> None:
         """Let Spark analyse every query, as a start would, so that a wrong one is found."""
@@ -107,30 +117,48 @@ class SparkDriver:
         for running in self._active.streaming:
             running.wait()
 
-    def _stream(self, name: str) -> Stream:
+    def _fed(self, name: str) -> Stream | Table:
         from headrace.plan.scope import did_you_mean
 
-        streams = self.application.plan.streams
-        if name.lower() not in streams:
-            known = [stream.name for stream in streams.values()]
-            raise HeadraceError(f'unknown stream "{name}"', hint=did_you_mean(name, known))
-        return streams[name.lower()]
+        plan = self.application.plan
+        known: dict[str, Stream | Table] = {**plan.tables, **plan.streams}
+        if name.lower() not in known:
+            hint = did_you_mean(name, [each.name for each in known.values()])
+            raise HeadraceError(f'unknown stream "{name}"', hint=hint)
+        return known[name.lower()]
 
     def ingest(self, batch: Sequence[tuple[str, Sequence[str]]]) -> None:
-        """Process one micro-batch of several streams."""
-        run = self._active
+        """Process one micro-batch of several streams; one that feeds a table starts the queries anew before."""
         gathered: dict[str, list[str]] = {}
         for name, lines in batch:
-            gathered.setdefault(self._stream(name).name.lower(), []).extend(lines)
+            gathered.setdefault(self._fed(name).name.lower(), []).extend(lines)
         self.batches += 1
-        with held(run.streaming):
+        tables = [name for name in gathered if name in self.application.plan.tables]
+        if tables:
+            self._restart({name: gathered.pop(name) for name in tables})
+        with held(self._active.streaming):
             for name, lines in gathered.items():
-                folder = Path(run.place.feed(name).path)
-                folder.mkdir(parents=True, exist_ok=True)
-                hidden = folder / ".new"
-                hidden.write_text("".join(line + "\n" for line in lines), "utf-8")
-                hidden.rename(folder / f"{self.batches:08d}-{micros(self.clock_at)}.jsonl")
+                self._write(name, lines)
                 self.last_rows[name] = self.clock_at
+        self._settle()
+
+    def _write(self, name: str, lines: Sequence[str]) -> None:
+        folder = Path(self._active.place.feed(name).path)
+        folder.mkdir(parents=True, exist_ok=True)
+        hidden = folder / ".new"
+        hidden.write_text("".join(line + "\n" for line in lines), "utf-8")
+        hidden.rename(folder / f"{self.batches:08d}-{micros(self.clock_at)}.jsonl")
+
+    def _restart(self, tables: dict[str, list[str]]) -> None:
+        """Stop, give tables more rows and resume: a query sees the files that are there when it is made."""
+        run = self._active
+        for name, lines in tables.items():
+            self._write(name, lines)
+        for running in run.streaming:
+            running.active.stop()
+        run.place.fed |= tables.keys()
+        self._open(run.spark, run.place)
+        self._active.start()
         self._settle()
 
     def set_clock(self, instant: datetime) -> None:
