@@ -62,7 +62,7 @@ def instant(at: datetime) -> str:
 
 def create(servers: str, topic: str, partitions: int, **options: str) -> None:
     """Make a topic unless it is there."""
-    client = AdminClient({"bootstrap.servers": servers})
+    client = AdminClient({"bootstrap.servers": servers, "log_level": 0})
     try:
         client.create_topics([NewTopic(topic, partitions, 1, config=options)])[topic].result(30)
     except KafkaException as error:
@@ -90,7 +90,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="the same seed and start give the same bids")
     parser.add_argument("--start", type=datetime.fromisoformat, help="time of the first bid (default now)")
     given = parser.parse_args()
-    producer = Producer({"bootstrap.servers": given.bootstrap, "enable.idempotence": True})
+    producer = Producer({"bootstrap.servers": given.bootstrap, "enable.idempotence": True, "log_level": 0})
     # The auctions first: an application reads them once, at its start. Where there is a topic of bids, they are there.
     create(given.bootstrap, f"auctions{given.suffix}", 1, **{"cleanup.policy": "compact"})
     write(producer, f"auctions{given.suffix}", [(number, json.dumps(auction)) for number, auction in AUCTIONS.items()])

@@ -159,7 +159,7 @@ class KafkaSource(KafkaReading):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaTable(KafkaReading):
-    """What a topic says of each key when the application starts: the last message wins, an empty one deletes."""
+    """What a topic says of each key: the last message wins, an empty one deletes. It is read anew for each batch."""
 
     format: str = option(doc=_FORMAT, default="upsert", choices=KAFKA_TABLE_FORMATS)
 
