@@ -24,6 +24,8 @@ docs: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/stateless.py
+	$(BIN)/python benchmarks/kafka.py throughput
+	$(BIN)/python benchmarks/kafka.py latency
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache
