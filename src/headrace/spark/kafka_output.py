@@ -8,7 +8,8 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from headrace.connectors.kafka.options import KafkaSink
 from headrace.connectors.kafka.sink import Writer, as_messages
-from headrace.spark.lower import KEEP, KEY, PART
+from headrace.spark.lower import KEEP, KEY
+from headrace.spark.scans import PART
 from headrace.spark.storage import Folder
 
 ATTEMPTED, PARTITIONS = "attempted", "partitions"

@@ -38,11 +38,10 @@ from headrace.spark.mistakes import blame
 from headrace.spark.place import Place
 from headrace.spark.ranking import top_rows
 from headrace.spark.records import quoted
+from headrace.spark.scans import PART
 
 KEY, KEEP = "__key", "__keep"
 """Hidden columns of rows that change: what identifies a row, and whether it is still wanted."""
-PART = "__part"
-"""Hidden column of rows that are written exactly once: the partition of a topic that a row came from."""
 HIDDEN = (KEY, KEEP, PART)
 
 WHOLE = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
@@ -93,7 +92,7 @@ class Lowering:
 
     def _scan(self, stream: Stream) -> DataFrame:
         self.scanned += 1
-        part = f"{PART}:{self.scanned}" if self.parted else None
+        part = str(self.scanned) if self.parted else None
         self._streams.append((self.scanned, stream.name.lower()))
         return scans.scan(self.spark, stream, self.place, timed=self.timed, part=part)
 

@@ -315,7 +315,8 @@ class Run:
         for running in self.outputs:
             if running.real_time:
                 step = running.output.relation.step
-                needed += sum(sum(self.place.partitions.get(s.name.lower(), {}).values()) for s in streams_of(step))
+                read = [each.stream.name.lower() for each in walk(step) if isinstance(each, Scan)]
+                needed += sum(sum(self.place.partitions.get(name, {}).values()) for name in read)
                 needed += self.plan.settings.shuffle_partitions * sum(is_stateful(each) for each in walk(step))
         there = int(self.spark.sparkContext.defaultParallelism)
         if needed > there:

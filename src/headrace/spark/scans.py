@@ -24,6 +24,8 @@ from headrace.spark.heartbeats import idle_after
 from headrace.spark.place import Place
 from headrace.spark.records import CORRUPT, quoted
 
+PART = "__part"
+"""Hidden column of rows that are written exactly once: the partition of a topic that a row came from."""
 _JSON_TEXT = frozenset({"json", "avro", "upsert", "debezium-json"})
 """Formats of Kafka whose messages are parsed as JSON, by then."""
 
@@ -31,16 +33,15 @@ _JSON_TEXT = frozenset({"json", "avro", "upsert", "debezium-json"})
 def scan(spark: SparkSession, stream: Stream, place: Place, *, timed: bool, part: str | None = None) -> DataFrame:
     """Return the rows of a stream that fit its columns; the others are counted.
 
-    A query that remembers nothing needs no watermark, and is faster without. ``part`` is the name of a hidden column
-    for the topic's partition that a row came from, and what that begins with: `column:beginning`.
+    A query that remembers nothing needs no watermark, and is faster without. With ``part``, a hidden column names the
+    topic's partition that a row came from; the name begins with it.
     """
     frame = _computed(_records(spark, stream, place, keep_raw=False), stream)
     if place.real_time:
         frame = _observed(frame, stream, place)
     columns = [F.col(quoted(column.name)) for column in stream.columns]
     if part is not None:
-        name, _, beginning = part.partition(":")
-        columns.append(F.concat_ws("/", F.lit(beginning), "__kafka_topic", "__kafka_partition").alias(name))
+        columns.append(F.concat_ws("/", F.lit(part), "__kafka_topic", "__kafka_partition").alias(PART))
     rows = frame.filter(_alive(frame, stream)).select(*columns)
     return _watermarked(spark, rows, stream, place) if timed else rows
 
