@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -87,8 +88,11 @@ def open_session(
         if local:  # functions run in the Python that has what they import, not in the first on the path
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         options = {**(DEFAULTS if local else {}), **FIXED, **_java(local), **settings.spark}
-        if kafka or is_present("kafka"):
+        if kafka:
             options["spark.jars"] = _jars(settings)
+        elif is_present("kafka"):  # a later application of this process may want it
+            with suppress(HeadraceError):
+                options["spark.jars"] = _jars(settings)
         if real_time:
             options = {**REAL_TIME, **options}
         if real_time and local:  # the shuffle of real-time mode would listen to the whole network
