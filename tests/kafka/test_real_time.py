@@ -42,7 +42,10 @@ def wait_for(condition, process: subprocess.Popen, seconds: float = 180) -> None
 
 
 def end(process: subprocess.Popen, number: int) -> str:
-    os.killpg(process.pid, number)
+    if number == signal.SIGKILL:
+        os.killpg(process.pid, number)
+    else:
+        process.send_signal(number)  # Spark is the command's to stop
     with process.stderr:
         text = process.stderr.read()
     process.wait(timeout=120)

@@ -28,6 +28,8 @@ PLACES = ("kafka-rows-sent", "kafka-before-commit", "kafka-committed")
 PER_WINDOW = 50
 APPLICATION = """
 SET shuffle_partitions = 2;
+SET spark.sql.codegen.wholeStage = false;
+SET spark.sql.codegen.factoryMode = 'NO_CODEGEN';
 CREATE STREAM s (id BIGINT, at TIMESTAMP, WATERMARK FOR at AS at - INTERVAL 1 SECOND)
   WITH (connector = 'kafka', topic = '{source}', bootstrap_servers = '{servers}', max_rows_per_batch = {per_batch});
 CREATE SINK copy WITH (connector = 'kafka', topic = '{copy}', bootstrap_servers = '{servers}') AS SELECT id FROM s;
