@@ -1,11 +1,12 @@
 """Topics of a test: messages go in and come out, as any client of Kafka writes and reads them."""
 
 import json
+import time
 import uuid
 from collections.abc import Iterable
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 PATIENCE = 60
@@ -56,8 +57,8 @@ def read(servers: str, topic: str, *, committed: bool = True) -> list[Message]:
                 found.append(message)
             elif message.error().code() == KafkaError._PARTITION_EOF:
                 ended.add(message.partition())
-            else:
-                raise RuntimeError(message.error())
+            elif message.error().fatal():
+                raise RuntimeError(message.error())  # anything else the client tries again by itself
         return found
     finally:
         consumer.close()
@@ -69,11 +70,19 @@ def rows(servers: str, topic: str) -> list[dict[str, Any]]:
 
 
 def size(servers: str, topic: str) -> int:
-    """Return how many places all partitions of a topic have, those of transactions included."""
-    consumer = Consumer({"bootstrap.servers": servers, "group.id": "sizes"})
-    try:
-        partitions = consumer.list_topics(topic, PATIENCE).topics[topic].partitions
-        ends = [consumer.get_watermark_offsets(TopicPartition(topic, each), PATIENCE) for each in partitions]
-        return sum(high - low for low, high in ends)
-    finally:
-        consumer.close()
+    """Return how many places all partitions of a topic have, those of transactions included.
+
+    A broker that has just started may not know yet that it leads a partition: it is asked again.
+    """
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        consumer = Consumer({"bootstrap.servers": servers, "group.id": "sizes"})
+        try:
+            partitions = consumer.list_topics(topic, PATIENCE).topics[topic].partitions
+            ends = [consumer.get_watermark_offsets(TopicPartition(topic, each), PATIENCE) for each in partitions]
+            return sum(high - low for low, high in ends)
+        except KafkaException:
+            if time.monotonic() > deadline:
+                raise
+        finally:
+            consumer.close()
