@@ -8,7 +8,14 @@ LISTEN = "0A"
 
 
 def addresses(pid: int) -> set[str]:
-    """Return the local addresses, without ports, on which a process takes connections."""
+    """Return the local addresses, without ports, on which a process takes connections; none if it has ended."""
+    try:
+        return _addresses(pid)
+    except OSError:
+        return set()
+
+
+def _addresses(pid: int) -> set[str]:
     sockets = {_inode(link) for link in Path(f"/proc/{pid}/fd").iterdir()}
     found = set()
     for table in ("tcp", "tcp6"):
