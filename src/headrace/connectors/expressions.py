@@ -3,6 +3,11 @@
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+MICROSECONDS = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
+"""An instant in full, as Spark's datetime patterns have it; by itself Spark would cut the microseconds off."""
+WHOLE_JSON = {"ignoreNullFields": "false", "timestampFormat": MICROSECONDS}
+"""How JSON leaves nothing out: neither a NULL nor microseconds."""
+
 
 def once(value: Column) -> Column:
     """Return an expression that Spark computes once per row.

@@ -8,12 +8,15 @@ from sqlglot import exp
 from headrace.errors import HeadraceError, Span
 
 __all__ = [
+    "BAD_DELIMITERS",
+    "DELIMITER",
     "FILE_FORMATS",
     "FORMATS",
     "KAFKA_SINK_FORMATS",
     "KAFKA_SOURCE_FORMATS",
     "KAFKA_TABLE_FORMATS",
     "SOCKET_FORMATS",
+    "TIMESTAMP_FORMAT",
     "Format",
     "check_format",
     "format_named",
@@ -63,6 +66,10 @@ FORMATS = (
         "Columns of every type, by name: the row after the change, for a delete the row before.",
     ),
 )
+
+DELIMITER = "What stands between two csv fields."
+BAD_DELIMITERS = ("\\", '"', "\n", "\r")
+TIMESTAMP_FORMAT = "How timestamps are written, as a Spark datetime pattern; ISO 8601 without it."
 
 FILE_FORMATS = ("json", "csv", "text", "parquet")
 SOCKET_FORMATS = ("text",)

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from headrace.catalog.objects import Stream
+from headrace.connectors.expressions import WHOLE_JSON
 from headrace.language.dialect import Headrace
 from headrace.plan.steps import (
     Aggregate,
@@ -43,9 +44,6 @@ from headrace.spark.scans import PART
 KEY, KEEP = "__key", "__keep"
 """Hidden columns of rows that change: what identifies a row, and whether it is still wanted."""
 HIDDEN = (KEY, KEEP, PART)
-
-WHOLE = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
-"""How to_json leaves nothing out: neither a NULL nor microseconds."""
 
 _HOW = {
     JoinKind.INNER: "inner", JoinKind.LEFT: "left_outer", JoinKind.RIGHT: "right_outer",
@@ -236,7 +234,7 @@ def _hidden_last(frame: DataFrame) -> DataFrame:
 
 def _keyed(frame: DataFrame, step: Aggregate) -> DataFrame:
     keys = [F.col(quoted(key.name)) for key in step.keys]
-    key = F.to_json(F.struct(*keys), WHOLE) if keys else F.lit("")
+    key = F.to_json(F.struct(*keys), WHOLE_JSON) if keys else F.lit("")
     return frame.withColumn(KEY, key).withColumn(KEEP, F.lit(True))
 
 

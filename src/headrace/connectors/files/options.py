@@ -2,16 +2,13 @@
 
 from dataclasses import dataclass
 
-from headrace.connectors.formats import FILE_FORMATS
+from headrace.connectors.formats import BAD_DELIMITERS, DELIMITER, FILE_FORMATS, TIMESTAMP_FORMAT
 from headrace.connectors.options import Needs, option
 
 _CSV = Needs("format", ("csv",))
 _READ_PATH = "A file, a folder or a glob; relative to the application file."
 _READ_FORMAT = "How the files are written."
 _READ_HEADER = "Whether the first line of each csv file holds column names."
-_DELIMITER = "What stands between two csv fields."
-_TIMESTAMP_FORMAT = "How timestamps are written, as a Spark datetime pattern; ISO 8601 without it."
-_BAD_DELIMITERS = ("\\", '"', "\n", "\r")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +30,9 @@ class FilesSource:
         minimum=1,
     )
     header: bool = option(doc=_READ_HEADER, default=True, needs=_CSV)
-    delimiter: str = option(doc=_DELIMITER, default=",", refused=_BAD_DELIMITERS, needs=_CSV)
+    delimiter: str = option(doc=DELIMITER, default=",", refused=BAD_DELIMITERS, needs=_CSV)
     timestamp_format: str | None = option(
-        doc=_TIMESTAMP_FORMAT,
+        doc=TIMESTAMP_FORMAT,
         default=None,
         example="yyyy-MM-dd HH:mm:ss",
         needs=Needs("format", ("json", "csv")),
@@ -56,9 +53,9 @@ class FilesTable:
     path: str = option(doc=_READ_PATH, example="countries.csv")
     format: str = option(doc=_READ_FORMAT, default="json", choices=FILE_FORMATS)
     header: bool = option(doc=_READ_HEADER, default=True, needs=_CSV)
-    delimiter: str = option(doc=_DELIMITER, default=",", refused=_BAD_DELIMITERS, needs=_CSV)
+    delimiter: str = option(doc=DELIMITER, default=",", refused=BAD_DELIMITERS, needs=_CSV)
     timestamp_format: str | None = option(
-        doc=_TIMESTAMP_FORMAT,
+        doc=TIMESTAMP_FORMAT,
         default=None,
         example="yyyy-MM-dd HH:mm:ss",
         needs=Needs("format", ("json", "csv")),
@@ -72,7 +69,7 @@ class FilesSink:
     path: str = option(doc="The folder that takes the files; relative to the application file.", example="out")
     format: str = option(doc="How the files are written.", default="json", choices=FILE_FORMATS)
     header: bool = option(doc="Whether each csv file starts with a line of column names.", default=True, needs=_CSV)
-    delimiter: str = option(doc=_DELIMITER, default=",", refused=_BAD_DELIMITERS, needs=_CSV)
+    delimiter: str = option(doc=DELIMITER, default=",", refused=BAD_DELIMITERS, needs=_CSV)
     partition_by: tuple[str, ...] = option(
         doc="Columns that become folders, as in `day=2024-01-01/`, and are left out of the files.",
         default=(),

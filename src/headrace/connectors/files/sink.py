@@ -4,6 +4,7 @@ from typing import Any, Protocol
 
 from pyspark.sql import DataFrame
 
+from headrace.connectors.expressions import WHOLE_JSON
 from headrace.connectors.files.options import FilesSink
 
 
@@ -20,8 +21,6 @@ class Folder(Protocol):
     def move(self, name: str, target: Any, new_name: str) -> None: ...  # noqa: D102
 
 
-_MICROSECONDS = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
-"""Spark would cut them off."""
 _STAGING = "_headrace_staging"
 
 
@@ -38,7 +37,7 @@ def write_batch(frame: DataFrame, options: FilesSink, folder: Folder, run: str, 
     if options.format == "csv":
         writer = writer.option("header", str(options.header).lower()).option("sep", options.delimiter)
     if options.format == "json":
-        writer = writer.option("ignoreNullFields", "false").option("timestampFormat", _MICROSECONDS)
+        writer = writer.options(**WHOLE_JSON)
     if options.compression is not None:
         writer = writer.option("compression", options.compression)
     if options.partition_by:

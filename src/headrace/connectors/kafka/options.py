@@ -4,7 +4,14 @@ import re
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from headrace.connectors.formats import KAFKA_SINK_FORMATS, KAFKA_SOURCE_FORMATS, KAFKA_TABLE_FORMATS
+from headrace.connectors.formats import (
+    BAD_DELIMITERS,
+    DELIMITER,
+    KAFKA_SINK_FORMATS,
+    KAFKA_SOURCE_FORMATS,
+    KAFKA_TABLE_FORMATS,
+    TIMESTAMP_FORMAT,
+)
 from headrace.connectors.options import Needs, option
 
 PREFIX = "kafka."
@@ -16,9 +23,6 @@ _TIMES = Needs("format", ("json", "csv", "upsert", "debezium-json"))
 _SASL = Needs("security_protocol", ("sasl_plaintext", "sasl_ssl"))
 _TLS = Needs("security_protocol", ("ssl", "sasl_ssl"))
 _FORMAT = "How the messages are written."
-_DELIMITER = "What stands between two csv fields."
-_TIMESTAMP_FORMAT = "How timestamps are written, as a Spark datetime pattern; ISO 8601 without it."
-_BAD_DELIMITERS = ("\\", '"', "\n", "\r")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +81,27 @@ class KafkaConnection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KafkaReading(KafkaConnection):
+class KafkaMessages(KafkaConnection):
+    """How messages are written, whoever writes them."""
+
+    delimiter: str = option(doc=DELIMITER, default=",", refused=BAD_DELIMITERS, needs=_CSV)
+    schema_registry: str | None = option(
+        doc="The address of a schema registry: each Avro message begins with the number of its schema. A "
+        "sink tells it the schema of its rows as `<topic>-value`.",
+        default=None,
+        example="http://localhost:8081",
+        needs=_AVRO,
+    )
+    schema_registry_username: str | None = option(
+        doc="Who asks the registry.", default=None, example="headrace", needs=_AVRO
+    )
+    schema_registry_password: str | None = option(
+        doc="The registry's password.", default=None, example="${REGISTRY_PASSWORD}", needs=_AVRO, secret=True
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaReading(KafkaMessages):
     """What a stream and a table have in common."""
 
     topic: tuple[str, ...] = option(doc="The topic, or several with commas between.", default=(), example="bids")
@@ -89,21 +113,8 @@ class KafkaReading(KafkaConnection):
         example="id",
         needs=Needs("format", ("upsert",)),
     )
-    delimiter: str = option(doc=_DELIMITER, default=",", refused=_BAD_DELIMITERS, needs=_CSV)
     timestamp_format: str | None = option(
-        doc=_TIMESTAMP_FORMAT, default=None, example="yyyy-MM-dd HH:mm:ss", needs=_TIMES
-    )
-    schema_registry: str | None = option(
-        doc="The address of a schema registry: each Avro message then begins with the number of its schema.",
-        default=None,
-        example="http://localhost:8081",
-        needs=_AVRO,
-    )
-    schema_registry_username: str | None = option(
-        doc="Who asks the registry.", default=None, example="headrace", needs=_AVRO
-    )
-    schema_registry_password: str | None = option(
-        doc="The registry's password.", default=None, example="${REGISTRY_PASSWORD}", needs=_AVRO, secret=True
+        doc=TIMESTAMP_FORMAT, default=None, example="yyyy-MM-dd HH:mm:ss", needs=_TIMES
     )
     avro_schema: str | None = option(
         doc="A file with the schema of plain Avro messages, which carry no schema; relative to the application file.",
@@ -165,7 +176,7 @@ class KafkaTable(KafkaReading):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KafkaSink(KafkaConnection):
+class KafkaSink(KafkaMessages):
     """A topic, or several; it is made if it is missing."""
 
     topic: str | None = option(doc="The topic that takes the rows.", default=None, example="alerts")
@@ -198,19 +209,6 @@ class KafkaSink(KafkaConnection):
         default=None,
         example=4,
         minimum=1,
-    )
-    delimiter: str = option(doc=_DELIMITER, default=",", refused=_BAD_DELIMITERS, needs=_CSV)
-    schema_registry: str | None = option(
-        doc="The address of a schema registry, which learns the schema of the rows as `<topic>-value`.",
-        default=None,
-        example="http://localhost:8081",
-        needs=_AVRO,
-    )
-    schema_registry_username: str | None = option(
-        doc="Who asks the registry.", default=None, example="headrace", needs=_AVRO
-    )
-    schema_registry_password: str | None = option(
-        doc="The registry's password.", default=None, example="${REGISTRY_PASSWORD}", needs=_AVRO, secret=True
     )
     compression: str = option(
         doc="How messages are compressed.", default="none", choices=("none", "gzip", "snappy", "lz4", "zstd")

@@ -7,13 +7,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StringType, TimestampType
 
+from headrace.connectors.expressions import WHOLE_JSON
 from headrace.connectors.kafka.checks import aside_columns
 from headrace.connectors.kafka.options import KafkaSink
 
 __all__ = ["Writer", "as_messages", "producer_properties"]
 
-_WHOLE = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
-"""How to_json leaves nothing out: neither a NULL nor microseconds."""
 _HEADERS = "ARRAY<STRUCT<key: STRING, value: BINARY>>"
 
 
@@ -77,14 +76,14 @@ def _key(frame: DataFrame, columns: list[str], options: KafkaSink) -> Column | N
         kind = frame.schema[next(n for n in columns if n.lower() == options.key[0].lower())].dataType
         column = _named(frame, options.key[0])
         return column if isinstance(kind, BinaryType) else _text(column, kind).cast("binary")
-    return F.to_json(F.struct(*[_named(frame, name) for name in options.key]), _WHOLE).cast("binary")
+    return F.to_json(F.struct(*[_named(frame, name) for name in options.key]), WHOLE_JSON).cast("binary")
 
 
 def _text(column: Column, kind: Any) -> Column:
     """Return a single value as text: as it stands where it is plain, else as JSON."""
     if isinstance(kind, StringType) or kind.typeName() not in ("struct", "array", "map", "variant"):
         return column.cast("string")
-    return F.to_json(column, _WHOLE)
+    return F.to_json(column, WHOLE_JSON)
 
 
 def _value(frame: DataFrame, names: list[str], options: KafkaSink) -> Column:
@@ -105,7 +104,7 @@ def _value(frame: DataFrame, names: list[str], options: KafkaSink) -> Column:
             return encoder(number, schema)(F.struct(*columns))
         case _:
             plain = [_instant_text(_named(frame, name), frame.schema[name].dataType).alias(name) for name in names]
-            return F.to_json(F.struct(*plain), _WHOLE).cast("binary")
+            return F.to_json(F.struct(*plain), WHOLE_JSON).cast("binary")
 
 
 def _instant_text(column: Column, kind: Any) -> Column:
