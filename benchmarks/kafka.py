@@ -42,15 +42,14 @@ from pathlib import Path
 from typing import Any
 
 from plot import Curve, distributions
+from stateless import COLLECTOR, SCHEMA, payment
 
 Answer = dict[str, Any]
 
-SCHEMA = "id BIGINT, at TIMESTAMP, account STRING, amount DOUBLE, country STRING, kind STRING, note STRING"
 COLUMNS = ("id", "account", "at", "country", "kind", "note", "amount * 2 AS doubled")
 KEPT = "amount > 100"
 SIDES = ("exactly-once", "at-least-once", "plain")
 BATCHES = 8
-COLLECTOR = "-XX:+UseParallelGC"
 
 KEYS = 100
 KINDS = {
@@ -200,19 +199,6 @@ class Topics:
 
 
 # Throughput
-
-
-def payment(i: int) -> Answer:
-    """Return the payment of a number."""
-    return {
-        "id": i,
-        "at": f"2024-01-01T10:{i // 30000 % 60:02d}:{i // 500 % 60:02d}.{i % 1000:03d}Z",
-        "account": f"a{i % 1000}",
-        "amount": round(i % 1000 / 3, 2),
-        "country": "US",
-        "kind": "purchase",
-        "note": f"some text here {i}",
-    }
 
 
 def fill(servers: str, topic: str, rows: int, partitions: int) -> int:

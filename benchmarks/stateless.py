@@ -30,21 +30,26 @@ OURS = {"headrace": "all", "used": "used"}
 COLLECTOR = "-XX:+UseParallelGC"
 
 
+def payment(i: int) -> dict[str, object]:
+    """Return the payment of a number."""
+    return {
+        "id": i,
+        "at": f"2024-01-01T10:{i // 30000 % 60:02d}:{i // 500 % 60:02d}.{i % 1000:03d}Z",
+        "account": f"a{i % 1000}",
+        "amount": round(i % 1000 / 3, 2),
+        "country": "US",
+        "kind": "purchase",
+        "note": f"some text here {i}",
+    }
+
+
 def generate(folder: Path, rows: int, files: int = 4) -> None:
     """Write rows of payments as JSON lines."""
     per_file = rows // files
     for number in range(files):
         with (folder / f"{number}.jsonl").open("w") as out:
             for i in range(per_file):
-                record = {
-                    "id": number * per_file + i,
-                    "at": f"2024-01-01T10:{i // 30000 % 60:02d}:{i // 500 % 60:02d}.{i % 1000:03d}Z",
-                    "account": f"a{i % 1000}",
-                    "amount": round(i % 1000 / 3, 2),
-                    "country": "US",
-                    "kind": "purchase",
-                    "note": f"some text here {i}",
-                }
+                record = payment(i) | {"id": number * per_file + i}
                 out.write(json.dumps(record) + "\n")
 
 

@@ -155,12 +155,12 @@ def test_an_unknown_demo_is_a_users_error(apps):
 
 def test_a_demo_runs_with_its_generator(apps, capsys, monkeypatch):
     (apps / "word_count" / "generator.py").write_text(
-        "import argparse, pathlib, time\n"
+        "import argparse, pathlib, signal\n"
         "parser = argparse.ArgumentParser()\n"
         "parser.add_argument('--out')\n"
         "out = pathlib.Path(parser.parse_known_args()[0].out)\n"
         "(out / 'a.json').write_text('{}')\n"
-        "time.sleep(600)\n"
+        "signal.pause()\n"
     )
     seen = {}
 
@@ -188,7 +188,7 @@ def test_the_command_lists_the_demos_of_the_checkout(headrace, apps, monkeypatch
 
 
 GENERATOR = """
-import argparse, time
+import argparse, signal
 from confluent_kafka.admin import AdminClient, NewTopic
 parser = argparse.ArgumentParser()
 parser.add_argument("--bootstrap")
@@ -198,7 +198,7 @@ client = AdminClient({"bootstrap.servers": given.bootstrap})
 topics = [NewTopic(name + given.suffix, 1, 1) for name in ("bids", "odd-names")]
 for made in client.create_topics(topics).values():
     made.result(30)
-time.sleep(600)
+signal.pause()
 """
 
 

@@ -1,5 +1,6 @@
 """Rows pass from topic to topic as they come; a crash repeats some and loses none."""
 
+import contextlib
 import json
 import os
 import signal
@@ -38,7 +39,8 @@ def wait_for(condition, process: subprocess.Popen, seconds: float = 180) -> None
     while not condition():
         assert process.poll() is None, process.stderr.read()
         assert time.monotonic() < deadline, "nothing happened in time"
-        time.sleep(0.2)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=0.2)
 
 
 def end(process: subprocess.Popen, number: int) -> str:
@@ -52,7 +54,6 @@ def end(process: subprocess.Popen, number: int) -> str:
     return text
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_rows_pass_in_real_time_and_survive_a_kill(tmp_path, servers):
     source, copy, counts = new_topic(servers, "in", 2), new_topic(servers, "copy"), new_topic(servers, "counts")
     (tmp_path / "app.sql").write_text(APPLICATION.format(source=source, copy=copy, counts=counts, servers=servers))
@@ -71,9 +72,10 @@ def test_rows_pass_in_real_time_and_survive_a_kill(tmp_path, servers):
         give(0, 30)
         send(servers, source, [b"not JSON"])
         wait_for(lambda: len(copied()) == 30 and sum(last_counts().values()) == 30, process)
-        listening = set().union(*(addresses(pid) for pid in family(process.pid)))
-        assert listening <= {"127.0.0.1", "::1"}
-        assert listening
+        if sys.platform == "linux":  # where sockets of a process can be looked at
+            listening = set().union(*(addresses(pid) for pid in family(process.pid)))
+            assert listening <= {"127.0.0.1", "::1"}
+            assert listening
         give(30, 60)
         wait_for(lambda: len(copied()) == 60, process)
     finally:

@@ -202,16 +202,20 @@ def test_batches_are_limited_and_progress_is_told(application, servers):
     assert sum(each.offset for each in answer.result(30).topic_partitions) == 100
 
 
-def test_new_partitions_are_picked_up(application, servers):
-    topic = new_topic(servers, "growing")
+def copying(application, servers: str, topic: str):
+    """Return a running application that has copied the one message of a topic into memory."""
     send(servers, topic, [{"x": 1}])
     app = application(
         f"CREATE STREAM s (x INT) WITH (KAFKA, topic = '{topic}', \"kafka.metadata.max.age.ms\" = '500');"
         "CREATE SINK m WITH (connector = 'memory') AS SELECT x FROM s;"
     )
-    app.start()
+    return app.start().process_available()
+
+
+def test_new_partitions_are_picked_up(application, servers):
+    topic = new_topic(servers, "growing")
+    app = copying(application, servers, topic)
     try:
-        app.process_available()
         admin = AdminClient({"bootstrap.servers": servers})
         admin.create_partitions([NewPartitions(topic, 3)])[topic].result(30)
         send(servers, topic, [{"x": 2}], partition=2)
@@ -290,14 +294,8 @@ def test_a_broker_or_a_topic_that_is_not_there(application, servers):
 
 def test_a_topic_that_is_deleted_while_it_is_read(application, servers):
     topic = new_topic(servers, "deleted")
-    send(servers, topic, [{"x": 1}])
-    app = application(
-        f"CREATE STREAM s (x INT) WITH (KAFKA, topic = '{topic}', \"kafka.metadata.max.age.ms\" = '500');"
-        "CREATE SINK m WITH (connector = 'memory') AS SELECT x FROM s;"
-    )
-    app.start()
+    app = copying(application, servers, topic)
     try:
-        app.process_available()
         admin = AdminClient({"bootstrap.servers": servers})
         admin.delete_topics([topic])[topic].result(30)
         with pytest.raises(JobFailed) as raised:

@@ -110,6 +110,12 @@ class Job:
                 self.kill()
             self.process = None
 
+    def pause(self, seconds: float) -> None:
+        """Let the job go on for so long, or until it ends."""
+        if self.process is not None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(timeout=seconds)
+
     @property
     def ended(self) -> bool:
         """Whether the process has ended by itself."""
@@ -132,7 +138,7 @@ class Job:
                 return False
             if time.monotonic() > deadline:
                 raise AssertionError(f"nothing was copied in time:\n{self.last_log()}")
-            time.sleep(0.1)
+            self.pause(0.1)
         return True
 
     def size(self) -> int:
@@ -165,7 +171,7 @@ class Job:
                 self.start()
             if time.monotonic() > deadline:
                 raise AssertionError(f"not done in time:\n{self.last_log()}")
-            time.sleep(0.5)
+            self.pause(0.5)
         self.stop()
 
 
@@ -184,14 +190,14 @@ def kill_driver(job: Job, times: int) -> None:
                 assert time.monotonic() < deadline, f"{place} was not reached:\n{job.last_log()}"
                 if job.is_complete():
                     break
-                time.sleep(0.1)
+                job.pause(0.1)
         else:
             job.start()
             if job.kills % 7 == 3:
-                time.sleep(job.random_.uniform(0, 8))  # also before it has read anything
+                job.pause(job.random_.uniform(0, 8))  # also before it has read anything
             else:
                 job.wait_for_more()
-                time.sleep(job.random_.uniform(0, 1.5))
+                job.pause(job.random_.uniform(0, 1.5))
         job.kill()
 
 
@@ -201,7 +207,7 @@ def kill_broker(job: Job, times: int) -> None:
         if job.process is None or job.ended:
             job.start()
         job.wait_for_more()
-        time.sleep(job.random_.uniform(0, 1))
+        job.pause(job.random_.uniform(0, 1))
         job.broker.kill()
         assert job.broker.start() == job.servers
 
