@@ -1,0 +1,400 @@
+package org.headrace.changelog;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.expressions.WindowExpression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys;
+import org.apache.spark.sql.catalyst.planning.PhysicalAggregation;
+import org.apache.spark.sql.catalyst.plans.ExistenceJoin;
+import org.apache.spark.sql.catalyst.plans.JoinType;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.Expand;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.Generate;
+import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Offset;
+import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Sort;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
+import org.apache.spark.sql.catalyst.plans.logical.Window;
+import org.apache.spark.sql.catalyst.plans.logical.WindowGroupLimit;
+import org.apache.spark.sql.execution.LogicalRDD;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import scala.Tuple2;
+import scala.Tuple4;
+import scala.Tuple8;
+
+/**
+ * The plan of a query over tables goes in, as Spark has analysed and optimised it; the streaming plan that keeps its
+ * answer current comes out. Spark's own nodes do what needs no memory, our operators the rest.
+ */
+public final class Incremental {
+  private final Session session;
+  private final Map<Integer, Source> sources;
+  private final Duration remembered;
+
+  /**
+   * @param sources what each stand-in of a stream or table stands for, by the number of its RDD
+   * @param remembered how long what is not touched is remembered; null is for ever
+   */
+  Incremental(Session session, Map<Integer, Source> sources, Duration remembered) {
+    this.session = session;
+    this.sources = sources;
+    this.remembered = remembered;
+  }
+
+  /** What a stand-in stands for: rows that only come, unless they have a weight as their last column. */
+  record Source(Dataset<Row> rows, boolean weighted) {}
+
+  Rel of(LogicalPlan plan) {
+    Rel rel = node(plan);
+    List<Attribute> wanted = Scala.list(plan.output());
+    List<Attribute> given = rel.columns();
+    boolean same = wanted.size() == given.size();
+    for (int i = 0; same && i < wanted.size(); i++) {
+      same = wanted.get(i).exprId().equals(given.get(i).exprId());
+    }
+    return same ? rel : Plans.shaped(rel, wanted);
+  }
+
+  private Rel node(LogicalPlan plan) {
+    if (plan instanceof LogicalRDD leaf) {
+      return source(leaf);
+    } else if (plan instanceof Project project) {
+      return project(project);
+    } else if (plan instanceof Filter filter) {
+      return filter(filter);
+    } else if (plan instanceof Aggregate aggregate) {
+      return aggregate(aggregate);
+    } else if (plan instanceof Join join) {
+      return join(join);
+    } else if (plan instanceof Union union) {
+      return union(union);
+    } else if (plan instanceof Window window) {
+      return window(window);
+    } else if (plan instanceof Sort sort) {
+      return of(sort.child());
+    } else if (plan instanceof GlobalLimit || plan instanceof Offset) {
+      return limit(plan);
+    } else if (plan instanceof LocalLimit local) {
+      return of(local.child()); // a global one above does what is asked for
+    } else if (plan instanceof WindowGroupLimit group) {
+      return of(group.child());
+    } else if (plan instanceof Expand expand) {
+      return expand(expand);
+    } else if (plan instanceof Generate generate) {
+      return generate(generate);
+    } else if (plan instanceof LocalRelation constants) {
+      return constants(constants);
+    } else if (plan instanceof OneRowRelation) {
+      return Plans.seed(session, List.of(), List.of(), 1);
+    } else if (Plans.keepsRows(plan)) {
+      Rel below = of(plan.children().head());
+      LogicalPlan above = (LogicalPlan) plan.withNewChildren(Scala.seq(below.plan()));
+      return new Rel(above, Scala.list(plan.output()), below.weight(), below.grows());
+    }
+    throw new UnsupportedOperationException(plan.nodeName());
+  }
+
+  private Rel source(LogicalRDD leaf) {
+    Source source = sources.get(leaf.rdd().id());
+    LogicalPlan rows = Plans.analyzed(source.rows());
+    List<Attribute> given = Scala.list(rows.output());
+    List<Attribute> wanted = Scala.list(leaf.output());
+    List<NamedExpression> list = new ArrayList<>();
+    for (int i = 0; i < wanted.size(); i++) {
+      list.add(Plans.alias(given.get(i), wanted.get(i)));
+    }
+    Expression weight = source.weighted() ? given.get(wanted.size()) : Plans.number(1);
+    return Plans.projected(rows, list, weight, !source.weighted());
+  }
+
+  private Rel project(Project project) {
+    List<NamedExpression> list = Scala.list(project.projectList());
+    Rel below = of(project.child());
+    List<NamedExpression> plain = new ArrayList<>();
+    for (NamedExpression each : list) {
+      Looked looked = lookedUp((Expression) each, below);
+      below = looked.rel();
+      plain.add((NamedExpression) looked.expression());
+    }
+    return Plans.projected(below.plan(), plain, below.weight(), below.grows());
+  }
+
+  private Rel filter(Filter filter) {
+    Looked looked = lookedUp(filter.condition(), of(filter.child()));
+    Rel below = looked.rel();
+    return new Rel(
+        new Filter(looked.expression(), below.plan()), below.columns(), below.weight(), below.grows());
+  }
+
+  /** An expression whose subqueries have become columns of a relation. */
+  private record Looked(Expression expression, Rel rel) {}
+
+  private Looked lookedUp(Expression expression, Rel rel) {
+    if (expression instanceof ScalarSubquery subquery) {
+      if (!subquery.plan().maxRows().isDefined() || ((Number) subquery.plan().maxRows().get()).longValue() > 1) {
+        throw new UnsupportedOperationException("a subquery that may give several rows as one value");
+      }
+      Rel value = of(subquery.plan());
+      Rel both = joined(JoinOperator.Kind.LEFT, rel, value, List.of(), List.of(), null);
+      return new Looked(value.columns().get(0), both);
+    }
+    List<Expression> children = new ArrayList<>();
+    boolean changed = false;
+    for (Expression child : Scala.<Expression>list(expression.children())) {
+      Looked looked = lookedUp(child, rel);
+      rel = looked.rel();
+      changed |= looked.expression() != child;
+      children.add(looked.expression());
+    }
+    return new Looked(changed ? (Expression) expression.withNewChildren(Scala.seq(children)) : expression, rel);
+  }
+
+  private Rel union(Union union) {
+    List<LogicalPlan> parts = new ArrayList<>();
+    boolean grows = true;
+    Attribute weight = null;
+    for (LogicalPlan child : Scala.<LogicalPlan>list(union.children())) {
+      Rel part = of(child);
+      parts.add(part.plan());
+      grows &= part.grows();
+      weight = weight == null ? part.weight() : weight;
+    }
+    LogicalPlan all = new Union(Scala.seq(parts), false, false);
+    return new Rel(all, Scala.list(union.output()), weight, grows);
+  }
+
+  private Rel expand(Expand expand) {
+    Rel below = of(expand.child());
+    List<scala.collection.immutable.Seq<Expression>> projections = new ArrayList<>();
+    for (scala.collection.immutable.Seq<Expression> each :
+        Scala.<scala.collection.immutable.Seq<Expression>>list(expand.projections())) {
+      List<Expression> with = Scala.list(each);
+      with.add(below.weight());
+      projections.add(Scala.seq(with));
+    }
+    Attribute weight = below.weight().newInstance();
+    List<Attribute> columns = Scala.list(expand.output());
+    List<Attribute> output = new ArrayList<>(columns);
+    output.add(weight);
+    LogicalPlan plan = new Expand(Scala.seq(projections), Scala.seq(output), below.plan());
+    return new Rel(plan, columns, weight, below.grows());
+  }
+
+  private Rel generate(Generate generate) {
+    Rel below = of(generate.child());
+    Rel shaped = Plans.shaped(below, Scala.list(generate.child().output()));
+    LogicalPlan plan =
+        new Generate(
+            generate.generator(),
+            generate.unrequiredChildIndex(),
+            generate.outer(),
+            generate.qualifier(),
+            generate.generatorOutput(),
+            shaped.plan());
+    return new Rel(plan, Scala.list(generate.output()), shaped.weight(), below.grows());
+  }
+
+  private Rel constants(LocalRelation relation) {
+    List<Attribute> columns = Scala.list(relation.output());
+    List<Rel> rows = new ArrayList<>();
+    for (org.apache.spark.sql.catalyst.InternalRow row :
+        Scala.<org.apache.spark.sql.catalyst.InternalRow>list(relation.data())) {
+      List<Expression> values = new ArrayList<>();
+      for (int i = 0; i < columns.size(); i++) {
+        DataType type = columns.get(i).dataType();
+        values.add(new Literal(Expressions.value(row, i, type), type));
+      }
+      rows.add(Plans.seed(session, columns, values, 1));
+    }
+    if (rows.isEmpty()) {
+      List<Expression> nulls = new ArrayList<>();
+      columns.forEach(each -> nulls.add(new Literal(null, each.dataType())));
+      Rel none = Plans.seed(session, columns, nulls, 0);
+      LogicalPlan plan = new Filter(new Literal(false, DataTypes.BooleanType), none.plan());
+      return new Rel(plan, columns, none.weight(), true);
+    }
+    LogicalPlan all = new Union(Scala.seq(rows.stream().map(Rel::plan).toList()), false, false);
+    return rows.size() == 1 ? rows.get(0) : new Rel(all, columns, rows.get(0).weight(), true);
+  }
+
+  private Rel aggregate(Aggregate aggregate) {
+    Tuple4<?, ?, ?, ?> parts = (Tuple4<?, ?, ?, ?>) PhysicalAggregation.unapply(aggregate).get();
+    List<NamedExpression> grouping = Plans.list(parts._1());
+    List<AggregateExpression> functions = Plans.list(parts._2());
+    List<NamedExpression> results = Plans.list(parts._3());
+    Rel below = of((LogicalPlan) parts._4());
+    List<Attribute> used = new ArrayList<>();
+    for (Attribute column : below.columns()) {
+      if (functions.stream().anyMatch(each -> each.references().contains(column))) {
+        used.add(column);
+      }
+    }
+    List<Expression> keys = new ArrayList<>();
+    List<DataType> types = new ArrayList<>();
+    List<Attribute> columns = new ArrayList<>();
+    for (NamedExpression each : grouping) {
+      Expression key = each instanceof Alias alias ? alias.child() : (Expression) each;
+      keys.add(Expressions.normalized(key));
+      types.add(key.dataType());
+      columns.add(each.toAttribute());
+    }
+    functions.forEach(each -> columns.add(each.resultAttribute()));
+    boolean always = grouping.isEmpty();
+    List<Plans.Input> inputs = new ArrayList<>();
+    inputs.add(new Plans.Input(below.plan(), keys, used, below.weight(), 0));
+    if (always) {
+      List<Expression> nulls = new ArrayList<>();
+      used.forEach(each -> nulls.add(new Literal(null, each.dataType())));
+      Rel seed = Plans.seed(session, used, nulls, 0);
+      inputs.add(new Plans.Input(seed.plan(), List.of(), seed.columns(), seed.weight(), 0));
+    }
+    Operator operator = new AggregateOperator(used, types, functions, below.grows(), always, remembered);
+    boolean grows = below.grows() && functions.isEmpty() && !always;
+    Rel grouped = Plans.operated(session, inputs, operator, columns, grows);
+    return Plans.projected(grouped.plan(), results, grouped.weight(), grows);
+  }
+
+  private Rel join(Join join) {
+    Rel left = of(join.left());
+    Rel right = of(join.right());
+    JoinOperator.Kind kind = kind(join.joinType());
+    List<Expression> leftKeys = List.of();
+    List<Expression> rightKeys = List.of();
+    Expression condition = join.condition().isDefined() ? join.condition().get() : null;
+    scala.Option<?> found = ExtractEquiJoinKeys.unapply(join);
+    if (found.isDefined()) {
+      Tuple8<?, ?, ?, ?, ?, ?, ?, ?> parts = (Tuple8<?, ?, ?, ?, ?, ?, ?, ?>) found.get();
+      leftKeys = Plans.list(parts._2());
+      rightKeys = Plans.list(parts._3());
+      scala.Option<?> other = (scala.Option<?>) parts._4();
+      condition = other.isDefined() ? (Expression) other.get() : null;
+    }
+    Rel both = joined(kind, left, right, leftKeys, rightKeys, condition);
+    if (join.joinType() instanceof ExistenceJoin existence) {
+      List<NamedExpression> list = new ArrayList<>();
+      left.columns().forEach(each -> list.add((NamedExpression) each));
+      list.add(Plans.alias(both.columns().get(left.columns().size()), existence.exists()));
+      return Plans.projected(both.plan(), list, both.weight(), false);
+    }
+    return both;
+  }
+
+  private static JoinOperator.Kind kind(JoinType type) {
+    return type instanceof ExistenceJoin
+        ? JoinOperator.Kind.EXISTENCE
+        : switch (type.sql()) {
+          case "INNER", "CROSS" -> JoinOperator.Kind.INNER;
+          case "LEFT OUTER" -> JoinOperator.Kind.LEFT;
+          case "RIGHT OUTER" -> JoinOperator.Kind.RIGHT;
+          case "FULL OUTER" -> JoinOperator.Kind.FULL;
+          case "LEFT SEMI" -> JoinOperator.Kind.SEMI;
+          case "LEFT ANTI" -> JoinOperator.Kind.ANTI;
+          default -> throw new UnsupportedOperationException(type.sql() + " JOIN");
+        };
+  }
+
+  private Rel joined(
+      JoinOperator.Kind kind,
+      Rel left,
+      Rel right,
+      List<Expression> leftKeys,
+      List<Expression> rightKeys,
+      Expression condition) {
+    List<Plans.Input> inputs =
+        List.of(
+            new Plans.Input(left.plan(), normalized(leftKeys), left.columns(), left.weight(), 0),
+            new Plans.Input(right.plan(), normalized(rightKeys), right.columns(), right.weight(), 1));
+    Operator operator =
+        new JoinOperator(kind, leftKeys.size(), left.columns(), right.columns(), condition, remembered);
+    List<Attribute> columns = new ArrayList<>(left.columns());
+    if (kind.pairs()) {
+      columns.addAll(right.columns());
+    } else if (kind == JoinOperator.Kind.EXISTENCE) {
+      columns.add(Plans.column("exists", DataTypes.BooleanType));
+    }
+    boolean grows =
+        left.grows() && right.grows() && (kind == JoinOperator.Kind.INNER || kind == JoinOperator.Kind.SEMI);
+    return Plans.operated(session, inputs, operator, columns, grows);
+  }
+
+  private static List<Expression> normalized(List<Expression> keys) {
+    return keys.stream().map(Expressions::normalized).toList();
+  }
+
+  private Rel window(Window window) {
+    List<WindowExpression> functions = new ArrayList<>();
+    List<Attribute> columns = new ArrayList<>(Scala.<Attribute>list(window.child().output()));
+    List<Attribute> input = List.copyOf(columns);
+    for (NamedExpression each : Scala.<NamedExpression>list(window.windowExpressions())) {
+      WindowExpression function = (WindowExpression) ((Alias) each).child();
+      String refusal = Ranked.refusal(function);
+      if (refusal != null) {
+        throw new UnsupportedOperationException(refusal);
+      }
+      functions.add(function);
+      columns.add(each.toAttribute());
+    }
+    Cut cut = window.child() instanceof WindowGroupLimit limit ? Plans.cut(limit) : Cut.ALL;
+    Rel below = of(window.child());
+    List<Expression> keys = normalized(Scala.list(window.partitionSpec()));
+    return ranked(below, keys, input, Scala.list(window.orderSpec()), functions, cut, columns);
+  }
+
+  private Rel ranked(
+      Rel below,
+      List<Expression> keys,
+      List<Attribute> input,
+      List<SortOrder> order,
+      List<WindowExpression> functions,
+      Cut cut,
+      List<Attribute> columns) {
+    List<Plans.Input> inputs = List.of(new Plans.Input(below.plan(), keys, input, below.weight(), 0));
+    boolean forgetful = below.grows() && cut.by() != Cut.By.NONE && functions.stream().allMatch(Plans::looksBack);
+    Operator operator = new WindowOperator(input, order, functions, cut, forgetful, remembered);
+    return Plans.operated(session, inputs, operator, columns, false);
+  }
+
+  private Rel limit(LogicalPlan plan) {
+    int first = 0;
+    int limit = Integer.MAX_VALUE;
+    LogicalPlan below = plan;
+    while (true) {
+      if (below instanceof GlobalLimit global) {
+        limit = Math.min(limit, ((Number) global.limitExpr().eval(null)).intValue());
+        below = global.child();
+      } else if (below instanceof Offset offset) {
+        first = ((Number) offset.offsetExpr().eval(null)).intValue();
+        below = offset.child();
+      } else if (below instanceof LocalLimit local) {
+        below = local.child();
+      } else {
+        break;
+      }
+    }
+    List<SortOrder> order = below instanceof Sort sort ? Scala.list(sort.order()) : List.of();
+    LogicalPlan inner = below instanceof Sort sort ? sort.child() : below;
+    List<Attribute> columns = Scala.list(inner.output());
+    Cut cut = new Cut(Cut.By.ROW_NUMBER, first, limit);
+    return ranked(of(inner), List.of(), columns, order, List.of(), cut, columns);
+  }
+}

@@ -1,0 +1,220 @@
+package org.headrace.changelog;
+
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.BasePredicate;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.JoinedRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.streaming.MapState;
+import org.apache.spark.sql.streaming.OutputMode;
+import org.apache.spark.sql.streaming.TimeMode;
+import org.apache.spark.sql.streaming.TimerValues;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import scala.Tuple2;
+
+/**
+ * Joins the rows of one key. Each row is remembered with how often it is there and how many rows of the other side it
+ * meets, so that a row without a partner can be published, and withdrawn when one comes.
+ */
+final class JoinOperator extends Operator {
+  private static final long serialVersionUID = 1L;
+
+  /** Which rows a join gives. */
+  enum Kind {
+    INNER(false, false),
+    LEFT(true, false),
+    RIGHT(false, true),
+    FULL(true, true),
+    SEMI(true, false),
+    ANTI(true, false),
+    EXISTENCE(true, false);
+
+    private final boolean left;
+    private final boolean right;
+
+    Kind(boolean left, boolean right) {
+      this.left = left;
+      this.right = right;
+    }
+
+    boolean pairs() {
+      return this == INNER || this == LEFT || this == RIGHT || this == FULL;
+    }
+  }
+
+  private final Kind kind;
+  private final int keys;
+  private final List<Attribute> left;
+  private final List<Attribute> right;
+  private final Expression condition;
+  private transient MapState<byte[], byte[]> lefts;
+  private transient MapState<byte[], byte[]> rights;
+  private transient BasePredicate test;
+  private transient UnsafeProjection joined;
+  private transient UnsafeRow noLeft;
+  private transient UnsafeRow noRight;
+  private transient Changes changes;
+
+  /** @param condition what must hold beside the equality of keys; null for nothing */
+  JoinOperator(
+      Kind kind, int keys, List<Attribute> left, List<Attribute> right, Expression condition, Duration remembered) {
+    super(remembered);
+    this.kind = kind;
+    this.keys = keys;
+    this.left = new ArrayList<>(left);
+    this.right = new ArrayList<>(right);
+    this.condition = condition;
+  }
+
+  @Override
+  public void init(OutputMode mode, TimeMode time) {
+    lefts = getHandle().getMapState("left", Encoders.BINARY(), Encoders.BINARY(), ttl());
+    rights = getHandle().getMapState("right", Encoders.BINARY(), Encoders.BINARY(), ttl());
+    List<Attribute> both = Stream.concat(left.stream(), right.stream()).toList();
+    test = condition == null ? null : Expressions.predicate(condition, both);
+    List<DataType> types = new ArrayList<>(types(left));
+    if (kind == Kind.EXISTENCE) {
+      types.add(DataTypes.BooleanType);
+    } else if (kind.pairs()) {
+      types.addAll(types(right));
+    }
+    joined = Expressions.rows(types);
+    noLeft = Expressions.rows(types(left)).apply(new GenericInternalRow(left.size())).copy();
+    noRight = Expressions.rows(types(right)).apply(new GenericInternalRow(right.size())).copy();
+  }
+
+  private static List<DataType> types(List<Attribute> columns) {
+    return columns.stream().map(Attribute::dataType).toList();
+  }
+
+  @Override
+  public scala.collection.Iterator<Row> handleInputRows(
+      byte[] key, scala.collection.Iterator<Row> given, TimerValues timers) {
+    Changes ofLeft = new Changes();
+    Changes ofRight = new Changes();
+    while (given.hasNext()) {
+      Row in = given.next();
+      (in.getInt(1) == 0 ? ofLeft : ofRight).add(row(in), in.getLong(3));
+    }
+    changes = new Changes();
+    if (Unpack.row(key, keys).anyNull()) {
+      ofLeft.forEach(each -> lonely(true, each.getKey().value(), each.getValue()[0]));
+      ofRight.forEach(each -> lonely(false, each.getKey().value(), each.getValue()[0]));
+      return changes.rows();
+    }
+    for (Map.Entry<Bytes, long[]> each : ofLeft) {
+      take(true, each.getKey().value(), each.getValue()[0]);
+    }
+    for (Map.Entry<Bytes, long[]> each : ofRight) {
+      take(false, each.getKey().value(), each.getValue()[0]);
+    }
+    return changes.rows();
+  }
+
+  /** Let a row meet the other side as it stands, then remember it. */
+  private void take(boolean isLeft, byte[] row, long weight) {
+    MapState<byte[], byte[]> own = isLeft ? lefts : rights;
+    MapState<byte[], byte[]> others = isLeft ? rights : lefts;
+    boolean ownCounts = isLeft ? kind.left : kind.right;
+    boolean othersCount = isLeft ? kind.right : kind.left;
+    UnsafeRow mine = Unpack.row(row, (isLeft ? left : right).size());
+    long met = 0;
+    List<Tuple2<byte[], byte[]>> changed = new ArrayList<>();
+    scala.collection.Iterator<Tuple2<byte[], byte[]>> entries = others.iterator();
+    while (entries.hasNext()) {
+      Tuple2<byte[], byte[]> entry = entries.next();
+      UnsafeRow other = Unpack.row(entry._1(), (isLeft ? right : left).size());
+      if (!meet(isLeft ? mine : other, isLeft ? other : mine)) {
+        continue;
+      }
+      ByteBuffer known = ByteBuffer.wrap(entry._2());
+      long copies = known.getLong();
+      long partners = known.getLong();
+      met += copies;
+      if (kind.pairs()) {
+        pair(isLeft ? mine : other, isLeft ? other : mine, weight * copies);
+      }
+      if (othersCount) {
+        long now = partners + weight;
+        turn(!isLeft, entry._1(), copies, partners > 0, now > 0);
+        changed.add(new Tuple2<>(entry._1(), entry(copies, now)));
+      }
+    }
+    changed.forEach(each -> others.updateValue(each._1(), each._2()));
+    byte[] known = own.getValue(row);
+    long before = known == null ? 0 : ByteBuffer.wrap(known).getLong();
+    long after = counted(before, weight);
+    if (ownCounts) {
+      alone(isLeft, row, met > 0, after - before);
+    }
+    if (after == 0) {
+      own.removeKey(row);
+    } else {
+      own.updateValue(row, entry(after, met));
+    }
+  }
+
+  private static byte[] entry(long copies, long partners) {
+    return ByteBuffer.allocate(16).putLong(copies).putLong(partners).array();
+  }
+
+  private boolean meet(UnsafeRow one, UnsafeRow other) {
+    return test == null || test.eval(new JoinedRow(one, other));
+  }
+
+  private void pair(UnsafeRow one, UnsafeRow other, long weight) {
+    changes.add(joined.apply(new JoinedRow(one, other)).copy().getBytes(), weight);
+  }
+
+  /** Publish what a row that can have no partner gives. */
+  private void lonely(boolean isLeft, byte[] row, long weight) {
+    if (isLeft ? kind.left : kind.right) {
+      alone(isLeft, row, false, weight);
+    }
+  }
+
+  /** Publish what a row gives by itself: its only row in a semi or anti join, or the one without a partner. */
+  private void alone(boolean isLeft, byte[] row, boolean met, long weight) {
+    UnsafeRow mine = Unpack.row(row, (isLeft ? left : right).size());
+    switch (kind) {
+      case SEMI -> {
+        if (met) {
+          changes.add(row, weight);
+        }
+      }
+      case ANTI -> {
+        if (!met) {
+          changes.add(row, weight);
+        }
+      }
+      case EXISTENCE -> {
+        GenericInternalRow flag = new GenericInternalRow(new Object[] {met});
+        changes.add(joined.apply(new JoinedRow(mine, flag)).copy().getBytes(), weight);
+      }
+      default -> {
+        if (!met) {
+          pair(isLeft ? mine : noLeft, isLeft ? noRight : mine, weight);
+        }
+      }
+    }
+  }
+
+  /** A remembered row has got its first partner, or has lost its last. */
+  private void turn(boolean isLeft, byte[] row, long copies, boolean before, boolean after) {
+    if (before != after) {
+      alone(isLeft, row, before, -copies);
+      alone(isLeft, row, after, copies);
+    }
+  }
+}

@@ -1,0 +1,26 @@
+package org.headrace.changelog;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.List;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** Lists of Java go in, those of Scala come out, and the other way. */
+final class Scala {
+  private Scala() {}
+
+  @SafeVarargs
+  static <T> Seq<T> seq(T... values) {
+    return seq(Arrays.asList(values));
+  }
+
+  static <T> Seq<T> seq(Collection<? extends T> values) {
+    return CollectionConverters.<T>asScala(new ArrayList<T>(values)).toSeq();
+  }
+
+  static <T> List<T> list(scala.collection.Seq<? extends T> values) {
+    return new ArrayList<>(CollectionConverters.asJava(values));
+  }
+}

@@ -1,0 +1,102 @@
+"""What a materialised view is, and what a batch does to it: the words that stores, readers and runs share."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+Row = tuple[Any, ...]
+"""The values of one row in the order of the view's columns: plain Python values as PySpark gives them.
+
+TIMESTAMP is a datetime in UTC, TIMESTAMP_NTZ one without a zone; a struct is a dict, an array a list, a map a dict.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewColumn:
+    """A column and its type, in the words of Spark: ``bigint``, ``decimal(10,2)``, ``struct<a:int>``."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class ViewDefinition:
+    """A view: its columns, and the columns that identify a row.
+
+    Without a key the rows are a bag: the same row may be there several times.
+    """
+
+    name: str
+    columns: tuple[ViewColumn, ...]
+    key: tuple[str, ...] = ()
+    indexes: tuple[tuple[str, ...], ...] = ()
+    retain: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """What a batch does to one view: rows that go and rows that come; no row is in both, one may be in twice."""
+
+    deleted: Sequence[Row] = ()
+    inserted: Sequence[Row] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reflects:
+    """Up to where the input is in a view: the watermark, and the position in each stream as its source writes it."""
+
+    watermark: datetime | None = None
+    positions: Mapping[str, str] = field(default_factory=dict)
+    batch: int | None = None
+    at: datetime | None = None
+    """When the batch was taken in; the store sets it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedBatch:
+    """The changes of one view in one batch, what went before what came; ``batch`` is the position to go on from."""
+
+    batch: int
+    at: datetime
+    delta: Delta
+
+
+class ViewStore(Protocol):
+    """Keeps views; one transaction takes in a batch for all views of a query, so that they never disagree.
+
+    Several queries (of one or of several applications) may share a store; ``query`` names which one a batch is of.
+    """
+
+    def define(self, query: str, views: Sequence[ViewDefinition]) -> None:
+        """Make the views of a query known, empty if they are new; raise HeadraceError if an old one looks different."""
+
+    def last_batch(self, query: str) -> int | None:
+        """Return the last batch of a query that was taken in."""
+
+    def take(self, query: str, batch: int, deltas: Mapping[str, Delta], reflects: Reflects) -> bool:
+        """Take in a batch: rows, change feed and number at once. One that was taken in before changes nothing: False."""
+
+    def views(self) -> Sequence[ViewDefinition]:
+        """Return the views that are kept."""
+
+    def get(self, view: str, key: Sequence[Any]) -> list[Row]:
+        """Return the rows whose first key columns have these values."""
+
+    def rows(self, view: str) -> Iterator[Row]:
+        """Yield all rows of a view, in the order of its key."""
+
+    def query(self, sql: str) -> tuple[tuple[str, ...], list[Row]]:
+        """Answer a SELECT over any views, all as of one batch; the columns come first."""
+
+    def changes(self, view: str, after: int | None) -> Iterator[FeedBatch]:
+        """Yield the batches that changed a view after a position, as far as they are there now.
+
+        Without a position from the beginning; raise HeadraceError if the feed no longer goes back that far.
+        """
+
+    def reflects(self, view: str) -> Reflects:
+        """Return up to where the input is in a view."""
+
+    def remove(self, query: str) -> None:
+        """Forget the views of a query, their feed and its batch number."""
