@@ -3,6 +3,7 @@
 import re
 
 from headrace.catalog.objects import Function, Sink, Stream, Table
+from headrace.connectors.durations import parse_duration
 from headrace.connectors.formats import check_format
 from headrace.connectors.kafka.checks import check_reading, check_sink
 from headrace.connectors.kafka.metadata import CHANGES, called
@@ -95,6 +96,7 @@ def table_of(statement: CreateTable) -> Table:
     if isinstance(options, KafkaReading):
         check_reading(options, [column.name for column in statement.columns], statement.primary_key)
     _check_format(options, statement.columns, statement)
+    _check_refresh(common.refresh, statement)
     return Table(
         statement.name.text,
         statement.columns,
@@ -102,6 +104,17 @@ def table_of(statement: CreateTable) -> Table:
         common.connector,
         options,
         statement.name.span,
+        common,
+    )
+
+
+def _check_refresh(refresh: str | None, statement: CreateTable) -> None:
+    if refresh is None or refresh.lower() == "never" or parse_duration(refresh) is not None:
+        return
+    raise PlanError(
+        f"refresh '{refresh}' is not a length of time",
+        hint="Write refresh = '10 minutes', or refresh = 'never'.",
+        span=next((o.value_span for o in statement.options if o.name == "refresh"), statement.name.span),
     )
 
 

@@ -29,7 +29,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows that are looked up as they stand."""
+    """Rows by key as they were last written, or rows that are looked up as they stand."""
 
     name: str
     columns: tuple[ColumnDefinition, ...]
@@ -37,6 +37,12 @@ class Table:
     connector: str
     options: Any = field(repr=False)
     span: Span = field(compare=False, repr=False)
+    common: Any = field(repr=False, default=None)
+
+    @property
+    def live(self) -> bool:
+        """Whether what is written into the table changes the answers that read it."""
+        return bool(self.primary_key) and getattr(self.common, "refresh", None) is None
 
 
 @dataclass(frozen=True, slots=True)

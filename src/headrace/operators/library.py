@@ -24,7 +24,10 @@ LONG_AGO = (2020, 1, 1, 0, 0, 0)
 
 
 def library(needed: Sequence[Path]) -> Path:
-    """Return the jar of the library; ``needed`` are the jars that it is compiled against beside Spark's own."""
+    """Return the jar of the library; ``needed`` are the jars that it is compiled against beside Spark's own.
+
+    Without Kafka's jars it is the library without what speaks to Kafka.
+    """
     return _folder(needed) / OPERATORS
 
 
@@ -47,15 +50,15 @@ def _folder(needed: Sequence[Path]) -> Path:
     return folder
 
 
-def _sources() -> list[Path]:
-    return sorted(SOURCES.rglob("*.java"))
+def _sources(needed: Sequence[Path]) -> list[Path]:
+    return sorted(file for file in SOURCES.rglob("*.java") if needed or file.parent.name != "kafka")
 
 
 def _fingerprint(needed: Sequence[Path]) -> str:
     digest = hashlib.sha256(f"{version('pyspark')} {MANIFEST}".encode())
     for jar in needed:
         digest.update(jar.name.encode())
-    for source in _sources():
+    for source in _sources(needed):
         digest.update(str(source.relative_to(SOURCES)).encode())
         digest.update(source.read_bytes())
     return digest.hexdigest()[:16]
@@ -81,7 +84,7 @@ def _compile(classes: Path, needed: Sequence[Path]) -> None:
         raise HeadraceError("PySpark is not installed")
     path = os.pathsep.join([str(Path(spark.origin).parent / "jars" / "*"), *map(str, needed)])
     arguments = ["-nowarn", "-proc:none", "--release", "17", "-d", str(classes), "-cp", path]
-    done = subprocess.run([_javac(), *arguments, *map(str, _sources())], capture_output=True, text=True, check=False)
+    done = subprocess.run([_javac(), *arguments, *map(str, _sources(needed))], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise HeadraceError(
             "the Java library of Headrace does not compile",

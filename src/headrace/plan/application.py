@@ -89,7 +89,7 @@ def plan_application(parsed: Iterable[st.Statement], source: Source, plan: Plan 
 def define_relation(plan: Plan, name: str, fields: tuple[Field, ...], kind: Kind, times: frozenset[str]) -> None:
     """Make a relation that a program has defined known to later statements."""
     plan.names[name.lower()] = "RELATION"
-    plan.relations[name.lower()] = Relation(ReadRelation(name.lower()), fields, kind, times)
+    plan.relations[name.lower()] = Relation(ReadRelation(name.lower(), kind is Kind.STATIC), fields, kind, times)
 
 
 def _plan_statement(statement: st.Statement, source: Source, plan: Plan) -> None:
@@ -102,7 +102,8 @@ def _plan_statement(statement: st.Statement, source: Source, plan: Plan) -> None
                 table = table_of(statement)
                 plan.tables[table.name.lower()] = table
                 fields = tuple(Field(c.name, c.type or types.UNKNOWN) for c in table.columns)
-                plan.relations[table.name.lower()] = Relation(ReadTable(table), fields, Kind.STATIC)
+                kind = Kind.CHANGELOG if table.live else Kind.STATIC
+                plan.relations[table.name.lower()] = Relation(ReadTable(table), fields, kind)
         case st.CreateView():
             if _is_new(plan, statement.name, "VIEW", statement.if_not_exists):
                 _create_view(statement, source, plan)

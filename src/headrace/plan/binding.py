@@ -9,8 +9,9 @@ from headrace.catalog.functions import AGGREGATES, GENERATORS, OWN, builtins
 from headrace.catalog.objects import Function
 from headrace.errors import PlanError, Span
 from headrace.plan import types
+from headrace.plan.context import check_composable
 from headrace.plan.scope import Scope, did_you_mean
-from headrace.plan.steps import Kind, Lookup, Relation, Scalar
+from headrace.plan.steps import Lookup, Relation, Scalar
 
 PlanSubquery = Callable[[exp.Expr], Relation]
 
@@ -79,13 +80,7 @@ class Binder:
         query = tree.args.get("query") or tree.this
         inner = query.this if isinstance(query, exp.Subquery) else query
         relation = self.plan_subquery(inner)
-        if relation.kind is not Kind.STATIC:
-            raise PlanError(
-                "a subquery over a stream cannot stand here",
-                detail="Its answer would change while rows flow, and the rows already judged by it would not.",
-                hint="Write WHERE EXISTS (…) or a JOIN with a time bound, or look up a table.",
-                span=self.scope.span(tree),
-            )
+        check_composable(relation, self.scope.span(tree))
         name = self.lookup_name()
         lookups.append(Lookup(name, relation))
         columns = [exp.column(exp.to_identifier(each.name, quoted=True)) for each in relation.fields]

@@ -10,7 +10,7 @@ from headrace.catalog.objects import Function
 from headrace.errors import PlanError, Source, Span
 from headrace.language.spans import span_of
 from headrace.plan.scope import did_you_mean
-from headrace.plan.steps import Relation
+from headrace.plan.steps import Kind, Relation, is_maintained
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,17 @@ def lookup_names() -> Callable[[], str]:
     """Return a function that gives a new name at each call."""
     numbers = count()
     return lambda: f"headrace_lookup_{next(numbers)}"
+
+
+def check_composable(relation: Relation, span: Span | None) -> None:
+    """Raise if nothing can be built on a relation: a window's rows that change are kept by key, not row by row."""
+    if relation.kind is Kind.CHANGELOG and not is_maintained(relation.step):
+        raise PlanError(
+            "a query over a window that publishes its rows as they change",
+            detail="What such a window publishes is replaced until it closes.",
+            hint="Leave EMIT CHANGES out of it: its rows are then final, and any query can go on from there.",
+            span=span,
+        )
 
 
 def not_supported(what: str, span: Span | None, hint: str | None = None) -> PlanError:

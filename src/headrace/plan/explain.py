@@ -6,9 +6,11 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
+from headrace.catalog.objects import Table
 from headrace.connectors.durations import duration_text
 from headrace.connectors.kafka.options import KafkaReading
 from headrace.language.dialect import Headrace
+from headrace.plan.joins import conjuncts
 from headrace.plan.steps import (
     Aggregate,
     AssignWindows,
@@ -20,6 +22,7 @@ from headrace.plan.steps import (
     Literals,
     Method,
     Project,
+    Rank,
     ReadDead,
     ReadRelation,
     ReadTable,
@@ -27,12 +30,16 @@ from headrace.plan.steps import (
     Rename,
     Scalar,
     Scan,
+    SetOperation,
     Sort,
     Step,
     TopRows,
     Union,
     Unnest,
+    asked,
     inputs,
+    is_maintained,
+    is_static,
 )
 from headrace.plan.windows import Cumulate, Hop, Session, Tumble, Window
 
@@ -114,7 +121,7 @@ def describe(step: Step) -> Described:
         case ReadDead(stream=stream):
             return Described(f"read what does not parse of stream {stream.name}")
         case ReadTable(table=table):
-            return Described(f"read table {table.name}", (f"from {table.connector}{_options(table.options)}",))
+            return _describe_table(table)
         case ReadRelation(name=name):
             return Described(f"read {name}, defined by the program")
         case Literals(sql=text):
@@ -144,12 +151,51 @@ def describe(step: Step) -> Described:
                 f"keep the first {limit} rows by {terms} of each {', '.join(partition)}",
                 state=f"the rows of each {', '.join(partition)}, until the watermark passes {time_key}",
             )
+        case Rank(columns=columns):
+            return _describe_rank(step, columns)
+        case SetOperation(kept=kept, every=every):
+            title = f"rows of the first input that are {'also' if kept else 'not'} in the second"
+            title += ", as often as they are there" if every else ""
+            return Described(title, state="how often each row is there on each side, for ever")
         case Union(inputs=several):
             return Described(f"union of {len(several)} inputs")
         case Sort(order=order, limit=limit):
             terms = ", ".join(sql(term.value) + (" DESC" if term.descending else "") for term in order)
             text = f"order by {terms}" if terms else "any order"
-            return Described(text + (f", first {limit}" if limit is not None else "") + ", when complete")
+            text += f", first {limit}" if limit is not None else ""
+            if not is_maintained(step):
+                return Described(f"{text}, when complete")
+            grows = not any(is_maintained(each) for each in inputs(step))
+            state = "the first rows" if grows and limit is not None else "every row, for ever, in one place"
+            return Described(f"{text}, kept current", state=state)
+
+
+def _describe_table(table: Table) -> Described:
+    source = f"from {table.connector}{_options(table.options)}"
+    if table.live:
+        key = ", ".join(table.primary_key)
+        return Described(
+            f"read table {table.name}",
+            (source, f"the last write of each {key} counts"),
+            f"one row for each {key}",
+        )
+    refresh = getattr(table.common, "refresh", None)
+    every = refresh is not None and refresh.lower() != "never"
+    return Described(f"read table {table.name}", (source, *([f"read anew every {refresh}"] if every else [])))
+
+
+def _describe_rank(step: Rank, columns: tuple[Column, ...]) -> Described:
+    partitions = {", ".join(part.sql(dialect=Headrace) for part in _partition(each)) for each in columns}
+    of = " and ".join(f"each {each.replace('`', '')}" if each else "all rows together" for each in sorted(partitions))
+    title = "compare rows: " + ", ".join(sql(column.value) for column in columns)
+    if all(is_static(each) for each in inputs(step)):
+        return Described(title)
+    beware = ("all rows are compared in one place: the window has no PARTITION BY",) if "" in partitions else ()
+    return Described(title, (f"over the rows of {of}",), f"the rows of {of}, for ever", beware)
+
+
+def _partition(column: Column) -> list[exp.Expr]:
+    return list(column.value.tree.args.get("partition_by") or ())
 
 
 def _column(column: Column, computed: Mapping[str, exp.Expr]) -> str:
@@ -209,6 +255,8 @@ def _describe_aggregate(step: Aggregate) -> Described:
 def _describe_join(step: Join) -> Described:
     condition = sql(step.condition) if step.condition is not None else "true"
     title = f"{step.kind.value} join on {condition}"
+    if step.maintained:
+        return _describe_maintained(step, title)
     if not step.streaming:
         return Described(title, ("the table is read once per batch",))
     left, right = step.until
@@ -224,6 +272,16 @@ def _describe_join(step: Join) -> Described:
         ),
         warnings=warnings,
     )
+
+
+def _describe_maintained(step: Join, title: str) -> Described:
+    tests = conjuncts(step.condition.tree) if step.condition is not None else []
+    equal = any(isinstance(test, (exp.EQ, exp.NullSafeEQ)) for test in tests)
+    warnings = [] if equal else ["every row is compared with every other, in one place: the join has no equality"]
+    growing = [side for side, below in (("left", step.left), ("right", step.right)) if not is_maintained(below)]
+    warnings += [f"state grows for ever: the {side} rows of the join are never forgotten" for side in growing]
+    details = ("a change on either side changes what was published",)
+    return Described(title, details, "the rows of both sides", tuple(warnings))
 
 
 def _describe_deduplicate(keys: tuple[str, ...], time: str | None, within: bool) -> Described:
@@ -242,7 +300,7 @@ def tree(step: Step) -> Node:
     """Return the described steps as a tree; renaming and passing on are left out."""
     if isinstance(step, Rename):
         return tree(step.input)
-    return Node(describe(step), tuple(tree(each) for each in inputs(step)))
+    return Node(describe(step), tuple(tree(each) for each in (*inputs(step), *asked(step))))
 
 
 def warnings(relation: Relation) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from sqlglot import exp
 from headrace.errors import PlanError
 from headrace.plan import types
 from headrace.plan.binding import Binder
-from headrace.plan.context import Context, not_supported
+from headrace.plan.context import Context, check_composable, not_supported
 from headrace.plan.joins import conjuncts, join, join_kind
 from headrace.plan.scope import Item, Scope
 from headrace.plan.sources import SourceItem, assigned, plan_source
@@ -146,8 +146,7 @@ def _lateral(inputs: Inputs, node: exp.Lateral, context: Context, outer: bool) -
     generator = node.this
     if isinstance(generator, exp.Subquery):
         raise not_supported("LATERAL with a query", context.span(node))
-    if inputs.relation.kind is Kind.CHANGELOG:
-        raise not_supported("unnesting rows that change", context.span(node))
+    check_composable(inputs.relation, context.span(node))
     if inputs.pending is not None:
         inputs.relation, inputs.pending = assigned(inputs.pending, context.span(node)), None
     binder = Binder(

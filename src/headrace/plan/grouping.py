@@ -8,7 +8,7 @@ from headrace.errors import PlanError
 from headrace.language.statements import Emit
 from headrace.plan import types
 from headrace.plan.binding import Binder, aggregates_in
-from headrace.plan.context import not_supported
+from headrace.plan.context import check_composable, not_supported
 from headrace.plan.panes import why_not_by_panes
 from headrace.plan.scope import Scope
 from headrace.plan.sources import WINDOW_NAMES, SourceItem, assigned
@@ -23,6 +23,7 @@ from headrace.plan.steps import (
     Scalar,
     Step,
     is_stateful,
+    kind_over,
     walk,
 )
 from headrace.plan.windows import Cumulate, Hop, Session
@@ -91,12 +92,10 @@ def group(
     """Plan the grouping of a relation; ``item`` is its one input if that has a window still to apply."""
     scope = binder.scope
     span = scope.span(node)
-    if relation.kind is Kind.CHANGELOG:
-        raise not_supported("an aggregate over rows that change", span, "Aggregate in windows first.")
+    check_composable(relation, span)
     aggregates = _aggregates(computed, scope)
     named = _named_keys(keys)
     windowed = [key for key in named if _is_window_key(key)]
-    step: Step
     window, time, note = None, None, None
     if item is not None and item.window is not None:
         if not windowed:
@@ -114,10 +113,19 @@ def group(
         named = _with_whole_window(named)
     else:
         method = Method.WINDOWS if any(_time_name(k) in relation.times for k in named) else Method.KEYS
-    step = Filter(relation.step, where) if where is not None else relation.step
+    if where is not None:
+        relation = filtered(relation, where)
+    step = relation.step
+    if relation.kind is Kind.CHANGELOG and method is not Method.KEYS:
+        raise PlanError(
+            "a window over rows that change",
+            detail="A window closes once, but these rows can be withdrawn after that.",
+            hint="Group by window_start of rows that do not change, or leave the window out.",
+            span=span,
+        )
     time_key = _time_key(named, relation, method)
     updating = _is_updating(relation, time_key, emit, span)
-    if updating:
+    if updating and time_key is not None:
         _check_updating(step, span)
         if method is Method.SESSIONS:
             raise not_supported("EMIT CHANGES over sessions", span, "Leave it out: sessions are final when closed.")
@@ -127,6 +135,13 @@ def group(
     times = frozenset() if time_key is None else frozenset({time_key})
     grouped = Relation(aggregate, fields, kind, times)
     return Grouped(grouped, tuple(named), aggregates, scope)
+
+
+def filtered(relation: Relation, condition: Scalar) -> Relation:
+    """Return the rows of a relation for which a condition is true; one that asks a stream can change its mind."""
+    kind = kind_over(relation.kind, [condition])
+    times = relation.times if kind is relation.kind else frozenset[str]()
+    return Relation(Filter(relation.step, condition), relation.fields, kind, times)
 
 
 def _aggregates(computed: list[Scalar], scope: Scope) -> list[Column]:

@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from headrace.errors import HeadraceError, PlanError, Source, Span
 from headrace.language.intervals import format_interval, interval
-from headrace.plan.context import not_supported
+from headrace.plan.context import check_composable
 from headrace.plan.steps import Join, JoinKind, Kind, Relation, Scalar
 from headrace.plan.windows import ZERO
 
@@ -59,10 +59,9 @@ def join(
     ``extra`` are conditions that stand in WHERE: they bound an inner join as its own would.
     """
     for side in (left, right):
-        if side.kind is Kind.CHANGELOG:
-            raise not_supported(
-                "a join with rows that change", span, "Join before the aggregate, or aggregate in windows."
-            )
+        check_composable(side, span)
+    if Kind.CHANGELOG in {left.kind, right.kind}:
+        return _maintained(left, right, kind, condition, span)
     streaming = left.kind is right.kind is Kind.APPEND
     keeps_right = kind not in {JoinKind.SEMI, JoinKind.ANTI}
     fields = left.fields + (right.fields if keeps_right else ())
@@ -72,6 +71,8 @@ def join(
     if not streaming:
         _check_mixed(left, right, kind, span)
         return Relation(Join(left.step, right.step, kind, condition, False), fields, result, times)
+    if kind is JoinKind.ANTI:
+        return _maintained(left, right, kind, condition, span)
     tests = list(_conjuncts(condition.tree)) if condition is not None else []
     if kind in {JoinKind.INNER, JoinKind.CROSS}:
         tests += extra
@@ -82,31 +83,31 @@ def join(
             hint="Add ON left.key = right.key, or equal windows.",
             span=span,
         )
-    if kind is JoinKind.ANTI:
-        raise not_supported(
-            "an anti join of two streams",
-            span,
-            "Write LEFT JOIN … WHERE right.key IS NULL with a time bound.",
-        )
     bounds = _bounds(tests, left.times, right.times)
     until = (_left_until(bounds), _right_until(bounds))
     if kind in _OUTER and (until[0] is None or until[1] is None):
-        raise PlanError(
-            f"unbounded {kind.value} outer join",
-            detail="A row without a partner is published when none can come any more; "
-            "nothing in the condition says when that is.",
-            hint="Bound the times, for example AND r.at BETWEEN l.at AND l.at + INTERVAL 15 SECONDS, "
-            "and give both streams a watermark.",
-            span=span,
-        )
+        return _maintained(left, right, kind, condition, span)
     effective = JoinKind.INNER if kind is JoinKind.CROSS else kind
     step = Join(left.step, right.step, effective, condition, True, bounds.left, bounds.right, until)
     return Relation(step, fields, result, times)
 
 
+def _maintained(
+    left: Relation, right: Relation, kind: JoinKind, condition: Scalar | None, span: Span | None
+) -> Relation:
+    """Plan a join whose pairs go again when a side changes; a table that never changes needs no memory."""
+    keeps_right = kind not in {JoinKind.SEMI, JoinKind.ANTI}
+    fields = left.fields + (right.fields if keeps_right else ())
+    both = Kind.STATIC not in {left.kind, right.kind}
+    if not both:
+        _check_mixed(left, right, kind, span)
+    step = Join(left.step, right.step, kind, condition, streaming=False, maintained=both)
+    return Relation(step, fields, Kind.CHANGELOG)
+
+
 def _check_mixed(left: Relation, right: Relation, kind: JoinKind, span: Span | None) -> None:
-    static_kept = (kind is JoinKind.LEFT and left.kind is Kind.STATIC and right.kind is Kind.APPEND) or (
-        kind is JoinKind.RIGHT and right.kind is Kind.STATIC and left.kind is Kind.APPEND
+    static_kept = (kind is JoinKind.LEFT and left.kind is Kind.STATIC and right.kind is not Kind.STATIC) or (
+        kind is JoinKind.RIGHT and right.kind is Kind.STATIC and left.kind is not Kind.STATIC
     )
     mixed = left.kind is not right.kind
     semi_stream = kind in {JoinKind.SEMI, JoinKind.ANTI} and left.kind is Kind.STATIC and mixed

@@ -6,7 +6,7 @@ from headrace.errors import PlanError
 from headrace.language.dialect import Headrace
 from headrace.language.statements import Emit
 from headrace.plan import types
-from headrace.plan.context import Context, not_supported
+from headrace.plan.context import Context, check_composable, not_supported
 from headrace.plan.scope import did_you_mean
 from headrace.plan.selects import plan_select
 from headrace.plan.steps import Column as Named
@@ -20,6 +20,7 @@ from headrace.plan.steps import (
     Relation,
     Rename,
     Scalar,
+    SetOperation,
     Sort,
     Union,
 )
@@ -40,7 +41,7 @@ def plan_query(tree: exp.Expr, context: Context, emit: Emit | None = None) -> Re
             table = context.relation(table_name(tree), context.span(tree))
             relation = table
         case exp.Except() | exp.Intersect():
-            raise not_supported(f"{tree.key.upper()} of two queries", context.span(tree))
+            relation = _set_operation(tree, context, emit)
         case _:
             raise not_supported("this kind of query", context.span(tree))
     return _ordered(tree, relation, context)
@@ -100,33 +101,12 @@ def _values(tree: exp.Values, context: Context) -> Relation:
 
 
 def _union(tree: exp.Union, context: Context, emit: Emit | None) -> Relation:
-    parts = [plan_query(side, context, emit) for side in (tree.this, tree.expression)]
-    for part, side in zip(parts, (tree.this, tree.expression), strict=True):
-        if part.kind is Kind.CHANGELOG:
-            raise not_supported("UNION of a query whose rows change", context.span(side))
-    first, second = parts
-    by_name = bool(tree.args.get("by_name"))
-    if by_name:
-        second = _reordered(second, first.names, context, tree.expression)
-    if len(first.fields) != len(second.fields):
-        raise PlanError(
-            f"UNION of {len(first.fields)} columns with {len(second.fields)}",
-            detail=f"The first query gives {', '.join(first.names)}; the second {', '.join(second.names)}.",
-            span=context.span(tree.expression),
-        )
-    for left, right in zip(first.fields, second.fields, strict=True):
-        if not types.comparable(left.type, right.type):
-            raise PlanError(
-                f"UNION puts {types.type_name(left.type)} and {types.type_name(right.type)} "
-                f'into one column "{left.name}"',
-                hint="Convert one side with CAST.",
-                span=context.span(tree.expression),
-            )
-    if {first.kind, second.kind} == {Kind.APPEND, Kind.STATIC}:
+    first, second = _sides(tree, context, emit)
+    if (first.kind is Kind.STATIC) != (second.kind is Kind.STATIC):
         raise PlanError(
             "UNION of a stream and a table",
             detail="The table has no end to wait for and no time, so the union would never be complete.",
-            hint="Declare the table's data as a stream.",
+            hint="Declare the table's data as a stream, or give the table a primary key.",
             span=context.span(tree),
         )
     times = frozenset(
@@ -134,8 +114,50 @@ def _union(tree: exp.Union, context: Context, emit: Emit | None) -> Relation:
         for left, right in zip(first.fields, second.fields, strict=True)
         if left.name in first.times and right.name in second.times
     )
-    relation = Relation(Union((first.step, Rename(second.step, first.names, "union"))), first.fields, first.kind, times)
+    kind = Kind.CHANGELOG if Kind.CHANGELOG in {first.kind, second.kind} else first.kind
+    step = Union((first.step, Rename(second.step, first.names, "union")))
+    relation = Relation(step, first.fields, kind, times if kind is not Kind.CHANGELOG else frozenset())
     return distinct(relation) if tree.args.get("distinct") else relation
+
+
+def _set_operation(tree: exp.Except | exp.Intersect, context: Context, emit: Emit | None) -> Relation:
+    first, second = _sides(tree, context, emit)
+    if (first.kind is Kind.STATIC) != (second.kind is Kind.STATIC):
+        raise not_supported(
+            f"{tree.key.upper()} of a stream and a table that is only looked up",
+            context.span(tree),
+            "Give the table a primary key, and no refresh.",
+        )
+    kind = Kind.STATIC if first.kind is Kind.STATIC else Kind.CHANGELOG
+    right = Rename(second.step, first.names, tree.key)
+    step = SetOperation(first.step, right, isinstance(tree, exp.Intersect), not tree.args.get("distinct"))
+    return Relation(step, first.fields, kind)
+
+
+def _sides(tree: exp.SetOperation, context: Context, emit: Emit | None) -> tuple[Relation, Relation]:
+    """Plan the two sides of a set operation, whose columns must fit each other."""
+    what = tree.key.upper()
+    first, second = (plan_query(side, context, emit) for side in (tree.this, tree.expression))
+    for part, side in ((first, tree.this), (second, tree.expression)):
+        check_composable(part, context.span(side))
+    by_name = bool(tree.args.get("by_name"))
+    if by_name:
+        second = _reordered(second, first.names, context, tree.expression)
+    if len(first.fields) != len(second.fields):
+        raise PlanError(
+            f"{what} of {len(first.fields)} columns with {len(second.fields)}",
+            detail=f"The first query gives {', '.join(first.names)}; the second {', '.join(second.names)}.",
+            span=context.span(tree.expression),
+        )
+    for left, right in zip(first.fields, second.fields, strict=True):
+        if not types.comparable(left.type, right.type):
+            raise PlanError(
+                f"{what} puts {types.type_name(left.type)} and {types.type_name(right.type)} "
+                f'into one column "{left.name}"',
+                hint="Convert one side with CAST.",
+                span=context.span(tree.expression),
+            )
+    return first, second
 
 
 def _reordered(relation: Relation, names: tuple[str, ...], context: Context, node: exp.Expr) -> Relation:

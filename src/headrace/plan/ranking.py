@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from headrace.errors import PlanError
 from headrace.plan import types
-from headrace.plan.context import not_supported
+from headrace.plan.context import check_composable
 from headrace.plan.steps import (
     Column,
     Deduplicate,
@@ -15,6 +15,7 @@ from headrace.plan.steps import (
     Kind,
     Ordering,
     Project,
+    Rank,
     Relation,
     Scalar,
     TopRows,
@@ -91,11 +92,7 @@ def rank(
     limit = _limit(qualify.unnest(), aliases)
     window = qualify.find(exp.Window) or next(iter(aliases.values()), None)
     if limit is None or window is None or relation.kind is Kind.CHANGELOG:
-        raise not_supported(
-            "this QUALIFY over a stream",
-            span,
-            "Write row_number() OVER (PARTITION BY … ORDER BY …) <= N over rows that do not change.",
-        )
+        return compared(block, relation, values, _bound_test(block, qualify, grouped))
 
     def bound(node: exp.Expr) -> Scalar:
         scalar = block.binder.bind(node)
@@ -107,7 +104,7 @@ def rank(
         Column(f"_rank_{i}", scalar) for i, scalar in enumerate(partition) if not isinstance(scalar.tree, exp.Column)
     )
     if extra:
-        raise not_supported("PARTITION BY an expression", span, "Compute it in a view or subquery first.")
+        return compared(block, relation, values, _bound_test(block, qualify, grouped))
     names = tuple(scalar.tree.name for scalar in partition)
     time_key = next((name for name in names if name in relation.times), None)
     if time_key is not None:
@@ -118,12 +115,46 @@ def rank(
             step = Deduplicate(relation.step, names, first.value.tree.name, within_watermark=True)
             kept = Relation(step, relation.fields, relation.kind, relation.times)
             return _projected(block, kept, values, None)
-    raise not_supported(
-        "ranking rows outside a window",
-        span,
-        "Partition by window_end, or keep the first row of a key: "
-        "row_number() OVER (PARTITION BY key ORDER BY event_time) = 1.",
-    )
+    return compared(block, relation, values, _bound_test(block, qualify, grouped))
+
+
+def _bound_test(block: "Block", qualify: exp.Expr, grouped: "Grouped | None") -> Scalar:
+    test = block.binder.condition(_without_aliases(qualify, block), "QUALIFY")
+    return grouped.over(test) if grouped is not None else test
+
+
+def compared(block: "Block", relation: Relation, values: list[Scalar], test: Scalar | None) -> Relation:
+    """Plan window functions over rows that come and go: ranks and the like are columns, then rows are kept by them."""
+    from headrace.plan.selects import project
+
+    check_composable(relation, block.context.span(block.select))
+    named: list[Column] = []
+    for scalar in (*values, *([test] if test is not None else [])):
+        for window in scalar.tree.find_all(exp.Window):
+            if all(window != each.value.tree for each in named):
+                kind = types.type_of(types.annotate(window.copy()))
+                named.append(Column(f"_over_{len(named)}", Scalar(window, kind, scalar.span)))
+    if not named:
+        raise PlanError("QUALIFY without a window function", span=block.context.span(block.select))
+    fields = (*relation.fields, *(Field(each.name, each.value.type) for each in named))
+    result = Relation(Rank(relation.step, tuple(named)), fields, Kind.CHANGELOG)
+    if test is not None:
+        result = Relation(Filter(result.step, _over(test, named)), fields, Kind.CHANGELOG)
+    return project(result, block.names, [_over(value, named) for value in values])
+
+
+def _over(scalar: Scalar, named: list[Column]) -> Scalar:
+    """Return an expression that reads window functions from the columns that hold them."""
+
+    def read(node: exp.Expr) -> exp.Expr:
+        for each in named:
+            if node == each.value.tree:
+                column = exp.column(exp.to_identifier(each.name, quoted=True))
+                column.type = each.value.type
+                return column
+        return node
+
+    return Scalar(scalar.tree.transform(read), scalar.type, scalar.span, scalar.lookups)
 
 
 def _ordering(term: exp.Expr, bound: object) -> Ordering:

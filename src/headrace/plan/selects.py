@@ -10,13 +10,13 @@ from headrace.language.dialect import Headrace
 from headrace.language.statements import Emit
 from headrace.plan import types
 from headrace.plan.binding import Binder, aggregates_in, is_generator
-from headrace.plan.context import Context, not_supported
+from headrace.plan.context import Context, check_composable, not_supported
 from headrace.plan.from_clause import Inputs, plan_from
-from headrace.plan.grouping import Grouped, group, window_column
+from headrace.plan.grouping import Grouped, filtered, group, window_column
 from headrace.plan.joins import conjuncts
-from headrace.plan.ranking import rank, ranking_filter
+from headrace.plan.ranking import compared, rank, ranking_filter
 from headrace.plan.scope import Scope, did_you_mean
-from headrace.plan.steps import Column, Field, Filter, Kind, Literals, Project, Relation, Scalar, Unnest
+from headrace.plan.steps import Column, Field, Kind, Literals, Project, Relation, Scalar, Unnest, kind_over
 
 PlanQuery = Callable[[exp.Expr, Context], Relation]
 
@@ -143,8 +143,7 @@ def _generate(block: Block, item: exp.Expr, value: exp.Expr) -> None:
             hint="Put the others into LATERAL VIEW.",
             span=block.context.span(item),
         )
-    if block.inputs.relation.kind is Kind.CHANGELOG:
-        raise not_supported("unnesting rows that change", block.context.span(item))
+    check_composable(block.inputs.relation, block.context.span(item))
     scalar = block.binder.bind(value)
     names = _generated_names(item, value)
     block.inputs.generated = True
@@ -211,7 +210,7 @@ def _grouped(block: Block, where: Scalar | None) -> Relation:
     grouped = group(item, block.inputs.relation, where, keys, computed, block.emit, block.binder, clause or select)
     relation = grouped.relation
     if having_scalar is not None:
-        relation = _filtered(relation, grouped.over(having_scalar))
+        relation = filtered(relation, grouped.over(having_scalar))
     values = [grouped.over(value) for value in block.values]
     return _finish(block, relation, values, qualify, grouped)
 
@@ -249,26 +248,14 @@ def _without_paren(scalar: Scalar) -> Scalar:
 def _plain(block: Block, where: Scalar | None) -> Relation:
     relation = block.inputs.settled()
     if where is not None:
-        relation = _filtered(relation, where)
+        relation = filtered(relation, where)
     qualify, _ = _qualify(block)
     return _finish(block, relation, block.values, qualify, None)
-
-
-def _filtered(relation: Relation, condition: Scalar) -> Relation:
-    return Relation(Filter(relation.step, condition), relation.fields, relation.kind, relation.times)
 
 
 def _qualify(block: Block) -> tuple[exp.Expr | None, list[Scalar]]:
     clause = block.select.args.get("qualify")
     if clause is None:
-        for name, value in zip(block.names, block.values, strict=True):
-            if value.tree.find(exp.Window) and block.inputs.relation.kind is not Kind.STATIC:
-                raise not_supported(
-                    f'the window function of "{name}" over a stream',
-                    value.span,
-                    "Keep the first rows of each window: QUALIFY row_number() OVER "
-                    "(PARTITION BY window_end ORDER BY …) <= 10.",
-                )
         return None, []
     parts = [
         part
@@ -291,6 +278,8 @@ def _finish(
 ) -> Relation:
     if qualify is not None:
         return rank(block, relation, values, qualify, grouped)
+    if relation.kind is not Kind.STATIC and any(value.tree.find(exp.Window) for value in values):
+        return compared(block, relation, values, None)
     return project(relation, block.names, values)
 
 
@@ -298,8 +287,9 @@ def project(relation: Relation, names: list[str], values: list[Scalar]) -> Relat
     """Return a projection; a column passed on as it is keeps its event time."""
     columns = tuple(Column(name, value) for name, value in zip(names, values, strict=True))
     fields = tuple(Field(column.name, column.value.type) for column in columns)
+    kind = kind_over(relation.kind, values)
     times = frozenset(column.name for column in columns if _carries_time(column.value.tree, relation))
-    return Relation(Project(relation.step, columns), fields, relation.kind, times)
+    return Relation(Project(relation.step, columns), fields, kind, times if kind is relation.kind else frozenset())
 
 
 def _carries_time(tree: exp.Expr, relation: Relation) -> bool:
@@ -313,8 +303,7 @@ def _distinct(relation: Relation, select: exp.Select, context: Context) -> Relat
 
     if select.args["distinct"].args.get("on") is not None:
         raise not_supported("DISTINCT ON", context.span(select))
-    if relation.kind is Kind.CHANGELOG:
-        raise not_supported("DISTINCT over rows that change", context.span(select))
+    check_composable(relation, context.span(select))
     return distinct(relation)
 
 

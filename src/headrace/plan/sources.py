@@ -10,9 +10,9 @@ from headrace.errors import HeadraceError, PlanError, Span
 from headrace.language.expressions import MatchRecognize, WindowTable
 from headrace.language.intervals import interval
 from headrace.plan import types
-from headrace.plan.context import Context, not_supported
+from headrace.plan.context import Context, check_composable, not_supported
 from headrace.plan.scope import did_you_mean
-from headrace.plan.steps import AssignWindows, Field, Kind, Relation, Sort
+from headrace.plan.steps import AssignWindows, Field, Kind, Relation, Rename, Sort
 from headrace.plan.windows import ZERO, Cumulate, Hop, Session, Tumble, Window
 
 PlanQuery = Callable[[exp.Expr, Context], Relation]
@@ -57,15 +57,19 @@ def plan_source(node: exp.Expr, context: Context, plan_query: PlanQuery) -> Sour
 
 
 def settled(relation: Relation, span: Span | None) -> Relation:
-    """Return the relation, or raise if it is ordered although its rows never end."""
-    if isinstance(relation.step, Sort) and relation.kind is not Kind.STATIC:
+    """Return the relation, or raise if all of it is ordered although its rows never end; its first rows can be kept."""
+    if not isinstance(relation.step, Sort) or relation.kind is Kind.STATIC:
+        return relation
+    if relation.step.limit is None and relation.step.offset is None:
         raise PlanError(
-            "ORDER BY and LIMIT need rows that end",
+            "ORDER BY without LIMIT needs rows that end",
             detail="A stream has no last row, so it cannot be put in order as a whole.",
-            hint="Rank rows within a window: QUALIFY row_number() OVER (PARTITION BY window_end ORDER BY …) <= 10.",
+            hint="Add LIMIT, or order the rows where they are read.",
             span=span,
         )
-    return relation
+    check_composable(relation, span)
+    step = Rename(relation.step, relation.names, "the first rows")
+    return Relation(step, relation.fields, Kind.CHANGELOG)
 
 
 def _table(node: exp.Table, context: Context) -> SourceItem:
@@ -100,7 +104,12 @@ def _window(node: WindowTable, context: Context, plan_query: PlanQuery) -> Sourc
     window = _read_window(node, context)
     time = _time_column(node, inner, context)
     if inner.relation.kind is Kind.CHANGELOG:
-        raise not_supported("a window over rows that change", span)
+        raise PlanError(
+            "a window over rows that change",
+            detail="A window closes once, but these rows can be withdrawn after that.",
+            hint="Put the window over the stream itself, and join or group after it.",
+            span=span,
+        )
     if inner.relation.kind is Kind.APPEND and time not in inner.relation.times:
         _raise_no_watermark(node, inner, time, context)
     return SourceItem(node.alias or inner.alias, inner.relation, window, time)

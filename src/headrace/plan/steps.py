@@ -4,7 +4,7 @@ Inside a step, expressions name columns of its input without qualifiers. Where s
 meet, their columns are renamed to ``alias.column`` first, so every name is unique.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -99,6 +99,7 @@ class ReadRelation:
     """Read a relation that a program defined from a DataFrame."""
 
     name: str
+    static: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +192,10 @@ class JoinKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Join two inputs; ``until`` says, per side, how long its rows are kept (None: for ever)."""
+    """Join two inputs; ``until`` says, per side, how long its rows are kept (None: for ever).
+
+    ``maintained`` says that pairs are withdrawn again when a side changes.
+    """
 
     left: "Step"
     right: "Step"
@@ -201,6 +205,7 @@ class Join:
     left_time: str | None = None
     right_time: str | None = None
     until: tuple[str | None, str | None] = (None, None)
+    maintained: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +231,24 @@ class TopRows:
 
 
 @dataclass(frozen=True, slots=True)
+class Rank:
+    """Add columns that compare each row with the others of its partition, as they stand."""
+
+    input: "Step"
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetOperation:
+    """Keep the rows of the left input that are, or are not, among those of the right."""
+
+    left: "Step"
+    right: "Step"
+    kept: bool
+    every: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Union:
     """Put the rows of all inputs into one relation, column by column."""
 
@@ -243,7 +266,7 @@ class Ordering:
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """Order rows and keep a part of them; only where the rows are complete."""
+    """Order rows and keep a part of them, where the rows are complete or the part is kept current."""
 
     input: "Step"
     order: tuple[Ordering, ...]
@@ -266,6 +289,8 @@ Step = (
     | Join
     | Deduplicate
     | TopRows
+    | Rank
+    | SetOperation
     | Union
     | Sort
 )
@@ -274,7 +299,7 @@ Step = (
 def inputs(step: Step) -> tuple[Step, ...]:
     """Return the steps that a step reads from, left to right."""
     match step:
-        case Join(left=left, right=right):
+        case Join(left=left, right=right) | SetOperation(left=left, right=right):
             return (left, right)
         case Union(inputs=several):
             return several
@@ -285,16 +310,22 @@ def inputs(step: Step) -> tuple[Step, ...]:
 
 
 def walk(step: Step) -> Iterator[Step]:
-    """Yield a step and everything below it, sources last."""
+    """Yield a step and everything below it, sources last, with what its expressions ask of streams."""
     yield step
-    for each in inputs(step):
+    for each in (*inputs(step), *asked(step)):
         yield from walk(each)
+
+
+def asked(step: Step) -> tuple[Step, ...]:
+    """Return the queries over streams that stand inside a step's expressions."""
+    lookups = (lookup for value in scalars(step) for lookup in value.lookups)
+    return tuple(lookup.relation.step for lookup in lookups if lookup.relation.kind is not Kind.STATIC)
 
 
 def scalars(step: Step) -> Iterator[Scalar]:
     """Yield the expressions that a step itself evaluates."""
     match step:
-        case Project(columns=columns):
+        case Project(columns=columns) | Rank(columns=columns):
             yield from (column.value for column in columns)
         case Filter(condition=condition):
             yield condition
@@ -317,6 +348,44 @@ def is_stateful(step: Step) -> bool:
             return streaming
         case _:
             return False
+
+
+def kind_over(kind: Kind, values: Iterable[Scalar]) -> Kind:
+    """Return how rows come and go after expressions were computed over them: what asks a stream can change its mind."""
+    asks = any(lookup.relation.kind is not Kind.STATIC for value in values for lookup in value.lookups)
+    return Kind.CHANGELOG if asks else kind
+
+
+def is_maintained(step: Step) -> bool:
+    """Say whether the rows of a step come and go, so that the step needs an operator of our own."""
+    match step:
+        case ReadTable(table=table):
+            return table.live
+        case Aggregate(updating=True, time_key=None) | Join(maintained=True):
+            return True
+        case Rank() | SetOperation():
+            return not is_static(step)
+        case _ if any(lookup.relation.kind is not Kind.STATIC for value in scalars(step) for lookup in value.lookups):
+            return True
+        case Sort(input=below, limit=limit, offset=offset) if limit is not None or offset is not None:
+            return not is_static(below)
+        case _:
+            return any(is_maintained(each) for each in inputs(step))
+
+
+def is_static(step: Step) -> bool:
+    """Say whether a step gives the same rows for ever."""
+    match step:
+        case Scan() | ReadDead():
+            return False
+        case ReadTable(table=table):
+            return not table.live
+        case ReadRelation(static=static):
+            return static
+        case _:
+            return all(is_static(each) for each in inputs(step)) and not any(
+                not is_static(lookup.relation.step) for value in scalars(step) for lookup in value.lookups
+            )
 
 
 def as_plain(value: Any) -> Any:

@@ -15,6 +15,7 @@ from pyspark.sql.types import (
 )
 
 from headrace.spark.lower import HIDDEN, KEEP, KEY
+from headrace.spark.maintained import WEIGHT
 from headrace.spark.records import quoted
 from headrace.views.store import Published
 
@@ -52,5 +53,5 @@ def _plain(name: str, kind: DataType) -> Any:
 def published(frame: DataFrame) -> Iterator[Published]:
     """Yield the rows of a batch as a store takes them."""
     for row in collect(frame):
-        key, keep = row.pop(KEY, None), row.pop(KEEP, True)
-        yield Published(row, key, bool(keep))
+        key, keep, weight = row.pop(KEY, None), row.pop(KEEP, True), row.pop(WEIGHT, 1)
+        yield Published(row, key, bool(keep), weight)

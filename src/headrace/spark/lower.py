@@ -1,7 +1,9 @@
 """A step goes in, the DataFrame that computes it comes out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -20,21 +22,26 @@ from headrace.plan.steps import (
     JoinKind,
     Literals,
     Project,
+    Rank,
     ReadDead,
     ReadRelation,
     ReadTable,
     Rename,
     Scalar,
     Scan,
+    SetOperation,
     Sort,
     Step,
     TopRows,
     Union,
     Unnest,
+    is_maintained,
+    is_static,
     scalars,
 )
 from headrace.spark import aggregates, scans, windows
 from headrace.spark.event_time import tagged
+from headrace.spark.maintained import WEIGHT, StandIns
 from headrace.spark.mistakes import blame
 from headrace.spark.place import Place
 from headrace.spark.ranking import top_rows
@@ -43,7 +50,7 @@ from headrace.spark.scans import PART
 
 KEY, KEEP = "__key", "__keep"
 """Hidden columns of rows that change: what identifies a row, and whether it is still wanted."""
-HIDDEN = (KEY, KEEP, PART)
+HIDDEN = (KEY, KEEP, PART, WEIGHT)
 
 _HOW = {
     JoinKind.INNER: "inner", JoinKind.LEFT: "left_outer", JoinKind.RIGHT: "right_outer",
@@ -62,10 +69,39 @@ class Lowering:
     timed: bool = True
     parted: bool = False
     scanned: int = 0
+    stand_ins: StandIns | None = None
+    _standing: bool = False
+    _shared: dict[str, DataFrame] | None = None
     _streams: list[tuple[int, str]] = field(default_factory=list)
+
+    def changes(self, step: Step, remembered: timedelta | None = None) -> DataFrame:
+        """Return the changes of a step whose rows come and go, each with its weight in a hidden column."""
+        if self._shared is None:
+            with self.together():
+                return self.changes(step, remembered)
+        if self.stand_ins is None:
+            raise TypeError("frames are made together with their stand-ins")
+        self._standing = True
+        try:
+            return self.stand_ins.incremental(self.frame(step), remembered)
+        finally:
+            self._standing = False
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Let all frames that are made meanwhile share the streams that they read, each read once."""
+        self.stand_ins = StandIns(self.spark, self.place)
+        self.stand_ins.begin()
+        self._shared = {}
+        try:
+            yield
+        finally:
+            self._shared = None
 
     def frame(self, step: Step) -> DataFrame:
         """Return the DataFrame of a step; what Spark refuses is reported at its place in the text."""
+        if self._standing and not is_static(step) and (isinstance(step, ReadTable) or not is_maintained(step)):
+            return self._stand_in(step)
         match step:
             case Scan(stream=stream):
                 return self._source(step, lambda: self._scan(stream))
@@ -79,6 +115,9 @@ class Lowering:
                 return self._source(step, lambda: self.spark.sql(sql), span)
             case Join():
                 return self._join(step)
+            case SetOperation():
+                left, right = self.frame(step.left), self.frame(step.right)
+                return self._guarded(step, left, lambda: _set_operation(step, left, right))
             case Union(inputs=several):
                 first, *others = [self.frame(each) for each in several]
                 for other in others:
@@ -88,7 +127,24 @@ class Lowering:
                 below = self.frame(step.input)
                 return self._guarded(step, below, lambda: _hidden_last(self._unary(step, below)))
 
+    def _stand_in(self, step: Step) -> DataFrame:
+        if self.stand_ins is None:
+            raise TypeError("stand-ins are there only while changes are lowered")
+
+        def stream() -> DataFrame:
+            self._standing = False
+            try:
+                return self.frame(step)
+            finally:
+                self._standing = True
+
+        return self.stand_ins.of(step, stream)
+
     def _scan(self, stream: Stream) -> DataFrame:
+        if self._shared is not None:
+            if stream.name not in self._shared:
+                self._shared[stream.name] = scans.scan(self.spark, stream, self.place, timed=self.timed)
+            return self._shared[stream.name]
         self.scanned += 1
         part = str(self.scanned) if self.parted else None
         self._streams.append((self.scanned, stream.name.lower()))
@@ -133,6 +189,8 @@ class Lowering:
                 return below.dropDuplicates(list(keys))
             case TopRows():
                 return top_rows(below, step)
+            case Rank(columns=columns):
+                return below.selectExpr("*", *[self._column(column) for column in columns])
             case Sort(order=order, limit=limit, offset=offset):
                 return self._sort(below, order, limit, offset)
             case _:
@@ -213,6 +271,12 @@ class Lowering:
                 return True
 
             raise blame(error, list(scalars(step)), accepts) from error
+
+
+def _set_operation(step: SetOperation, left: DataFrame, right: DataFrame) -> DataFrame:
+    if step.kept:
+        return left.intersectAll(right) if step.every else left.intersect(right)
+    return left.exceptAll(right) if step.every else left.subtract(right)
 
 
 def _sql(value: Scalar) -> str:

@@ -26,14 +26,14 @@ from headrace.errors import HeadraceError, JobFailed
 from headrace.plan.application import Output, Plan
 from headrace.plan.real_time import guarantee_of, is_real_time
 from headrace.plan.splitting import Split, split_of
-from headrace.plan.steps import Kind, Relation, Scan, Sort, Step, is_stateful, walk
+from headrace.plan.steps import Relation, Scan, Sort, Step, is_maintained, is_stateful, walk
 from headrace.spark import fingerprint, functions
 from headrace.spark.counting import MARK
 from headrace.spark.heartbeats import Heartbeats, idle_after, send
 from headrace.spark.kafka import MARKERS, prepare_sink
 from headrace.spark.kafka_output import KafkaOutput
 from headrace.spark.kafka_report import Reporter
-from headrace.spark.lower import Lowering
+from headrace.spark.lower import KEY, Lowering
 from headrace.spark.mistakes import blame, failure
 from headrace.spark.place import FAR, Place
 from headrace.spark.progress import Progress
@@ -82,7 +82,7 @@ class Running:
             self._start_real_time()
             return
         guard = self.guard = Guard(self.publish, self.progress)
-        mode = "update" if self.output.relation.kind is Kind.CHANGELOG else "append"
+        mode = "update" if KEY in self.frame.columns else "append"
         writer = self.frame.writeStream.outputMode(mode).option("checkpointLocation", self.checkpoint.path)
         writer = writer.trigger(**self.trigger)
         try:
@@ -277,12 +277,13 @@ class Run:
             fingerprint.check(output, self.plan.settings, folder, folder.path, output.span)
         exactly_once = isinstance(publish, KafkaOutput) and publish.guarantee == "exactly-once"
         self.lowering.begin(
-            timed=any(is_stateful(each) for each in walk(step)),
+            timed=any(is_stateful(each) and not is_maintained(each) for each in walk(step)),
             parted=exactly_once and split_of(step) is Split.TOPIC,
         )
         real_time = "realTime" in trigger
         self.place.real_time = real_time
-        frame = self.lowering.frame(step)
+        maintained = is_maintained(step) and not real_time
+        frame = self.lowering.changes(step) if maintained else self.lowering.frame(step)
         self.place.real_time = False
         if self.lowering.parted and isinstance(publish, KafkaOutput):
             publish.named = self.lowering.parts()

@@ -1,5 +1,7 @@
 """A stream goes in; a DataFrame of its rows, parsed, timed and under a watermark, comes out."""
 
+from dataclasses import fields, replace
+
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
@@ -18,12 +20,15 @@ from headrace.connectors.socket import source as sockets
 from headrace.connectors.socket.options import SocketSource
 from headrace.errors import HeadraceError
 from headrace.language.dialect import Headrace
+from headrace.language.statements import ColumnDefinition
 from headrace.spark import kafka, records
 from headrace.spark.counting import MARK
 from headrace.spark.heartbeats import idle_after
 from headrace.spark.place import Place
 from headrace.spark.records import CORRUPT, quoted
 
+CHANGE = "_change"
+"""A column of JSON lines that are written into a table: `delete` removes the row of the key."""
 PART = "__part"
 """Hidden column of rows that are written exactly once: the partition of a topic that a row came from."""
 _JSON_TEXT = frozenset({"json", "avro", "upsert", "debezium-json"})
@@ -130,6 +135,50 @@ def read_table(spark: SparkSession, table: Table, place: Place) -> DataFrame:
     return spark.read.schema(schema).json(folder.path)
 
 
+def table_writes(spark: SparkSession, table: Table, place: Place) -> DataFrame:
+    """Return what is written into a keyed table, as a stream: its columns, `__removed`, and the order of writing.
+
+    A record that does not fit the columns, or misses the key, is dead as it would be in a stream.
+    """
+    stream = _as_stream(table, place)
+    frame = _records(spark, stream, place, keep_raw=False)
+    removed = F.lit(False)
+    if "__change" in frame.columns:
+        removed = F.coalesce(F.col("__change") == "delete", removed)
+    elif CHANGE in frame.columns:
+        removed = F.coalesce(F.lower(CHANGE) == "delete", removed)
+    frame = frame.filter(_alive(frame, stream))
+    order = _written_order(frame)
+    row = Column(spark._jvm.org.headrace.changelog.RowIndex.column())  # type: ignore[union-attr, call-arg]
+    columns = [F.col(quoted(column.name)) for column in table.columns]
+    places = [F.col(name).alias(f"__order_{i}") for i, name in enumerate(order)]
+    return frame.select(*columns, removed.alias("__removed"), *places, row.alias("__order_row"))
+
+
+def _written_order(frame: DataFrame) -> tuple[str, ...]:
+    """Return the columns that say in which order records were written, rows of one file or partition aside."""
+    if "__kafka_offset" in frame.columns:
+        return ("__kafka_offset", "__kafka_timestamp")
+    return ("__file",) if "__file" in frame.columns else ("__ingested_at", "__position")
+
+
+def _as_stream(table: Table, place: Place) -> Stream:
+    """Return the stream of what is written into a table; only in JSON can a line say that it removes a row."""
+    key = {name.lower() for name in table.primary_key}
+    columns = tuple(replace(c, nullable=c.nullable and c.name.lower() not in key) for c in table.columns)
+    options = table.options
+    fed = table.name.lower() in place.fed
+    if isinstance(options, FilesTable):
+        chosen = {each.name: getattr(options, each.name) for each in fields(options)}
+        options = FilesSource(**chosen)
+    elif isinstance(options, KafkaTable):
+        chosen = {each.name: getattr(options, each.name) for each in fields(options)}
+        options = KafkaSource(**{**chosen, "key": options.key or table.primary_key})
+    if fed or not isinstance(options, KafkaSource) and getattr(options, "format", "json") == "json":
+        columns += (ColumnDefinition(CHANGE, exp.DataType.build("STRING"), True, None, table.span),)
+    return Stream(table.name, columns, None, table.connector, None, options, table.span)
+
+
 def _format(stream: Stream, place: Place) -> str:
     if stream.name.lower() in place.fed:
         return "json"
@@ -170,6 +219,7 @@ def _fed_lines(spark: SparkSession, stream: Stream, place: Place) -> DataFrame:
         .selectExpr(
             "value AS __raw",
             "'fed' AS __position",
+            "_metadata.file_name AS __file",
             f"{received} AS __ingested_at",
             f"{received} AS __received_at",
         )
@@ -181,7 +231,8 @@ def _files(spark: SparkSession, stream: Stream, options: FilesSource, place: Pla
     files.check_readable(path, stream.span, now=place.bounded)
     if options.format == "json" and not keep_raw:
         schema = records.schema_text(stream.stored, f"{CORRUPT} STRING")
-        return files.read_columns(spark, options, path, schema, placed=_uses_ingestion_time(stream))
+        placed = _uses_ingestion_time(stream) or stream.common is None
+        return files.read_columns(spark, options, path, schema, placed=placed)
     if options.format in files.LINES:
         lines = files.read_lines(spark, options, path)
         if options.format == "text":

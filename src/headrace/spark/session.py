@@ -40,15 +40,13 @@ DEFAULTS = {
     "spark.log.structuredLogging.enabled": "false",
     "spark.sql.codegen.cache.maxEntries": "1000",
     "spark.sql.dataFrameQueryContext.enabled": "false",
-    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing."
     "FileSystemBasedCheckpointFileManager",
 }
-"""What suits a laptop; a cluster brings its own.
+"""What suits a laptop; a cluster brings its own."""
 
-The last two keep Hadoop from starting a ``chmod`` process for every small file that it writes, which costs
-a micro-batch more than a tenth of a second.
-"""
+PLAIN_FILES = "org.headrace.PlainFiles"
+"""Local files without a ``chmod`` process for every small one, which would cost a micro-batch a tenth of a second."""
 
 
 JAVA = "spark.driver.extraJavaOptions"
@@ -89,14 +87,16 @@ def open_session(
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         options = {**(DEFAULTS if local else {}), **FIXED, **_java(local), **settings.spark}
         if kafka:
-            options["spark.jars"] = _jars(settings)
-        elif is_present("kafka"):  # a later application of this process may want it
+            options["spark.jars"] = _jars(settings, kafka=True)
+        else:  # a later application of this process may want Kafka, and this one our operators
             with suppress(HeadraceError):
-                options["spark.jars"] = _jars(settings)
+                options["spark.jars"] = _jars(settings, kafka=is_present("kafka"))
         if real_time:
             options = {**REAL_TIME, **options}
         if real_time and local:  # the shuffle of real-time mode would listen to the whole network
             options[JAVA] += f' "-javaagent:{agent(jars("kafka"))}"'
+        if local:
+            options = {**_plain_files(), **options}
         for key, value in options.items():
             builder = builder.config(key, value)
         active = builder.getOrCreate()
@@ -123,14 +123,34 @@ def _java(local: bool) -> dict[str, str]:
     return {JAVA: f"-XX:+UseParallelGC {logging}" if local else logging}
 
 
-def _jars(settings: Settings) -> str:
-    """Return the jars that Spark needs for Kafka: the user's own if he names some, and always our library."""
-    connector = jars("kafka")
+def _jars(settings: Settings, *, kafka: bool) -> str:
+    """Return the jars that Spark needs: the user's own if he names some, and always our library."""
+    connector = jars("kafka") if kafka else []
     ours = library(connector)
     own = settings.spark.get("spark.jars") or settings.spark.get("spark.jars.packages")
     if own is not None:
         return ",".join(filter(None, [settings.spark.get("spark.jars"), str(ours)]))
     return ",".join(str(jar) for jar in (*connector, ours))
+
+
+def _plain_files() -> dict[str, str]:
+    """Return what lets Hadoop use our local files; it asks for them before Spark has loaded any jar."""
+    with suppress(HeadraceError):
+        jar = str(library([]))
+        return {"spark.driver.extraClassPath": jar, "spark.hadoop.fs.file.impl": PLAIN_FILES}
+    return {}
+
+
+def check_operators(session: SparkSession) -> None:
+    """Raise if a session cannot keep rows that change current."""
+    jvm: Any = session._jvm
+    if isinstance(jvm.org.headrace.changelog.Session, JavaClass):
+        return
+    raise HeadraceError(
+        "this Spark session was started without Headrace's operators",
+        detail="What a session can load is settled when its JVM starts.",
+        hint=f"Start it with spark.jars = {library([])}, or let Headrace start the session.",
+    )
 
 
 def _check_kafka(session: SparkSession) -> None:

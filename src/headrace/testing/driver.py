@@ -52,9 +52,18 @@ class Driver(Protocol):
 class Engine(Protocol):
     """Opens applications; many cases share one engine, one after the other."""
 
-    def open(self, application: Source, *, directory: Path, relations: Sequence[str], clock_at: datetime) -> Driver:
+    def open(
+        self,
+        application: Source,
+        *,
+        directory: Path,
+        relations: Sequence[str],
+        clock_at: datetime,
+        ingested: Sequence[str] = (),
+    ) -> Driver:
         """Return a driver of the application, or raise HeadraceError if the application is wrong.
 
         Relative paths in the application start at ``directory``. ``relations`` are the names for which rows
-        or changes will be asked. ``clock_at`` is where the processing clock stands at first.
+        or changes will be asked, ``ingested`` those that will be fed. ``clock_at`` is where the processing clock
+        stands at first.
         """

@@ -159,6 +159,7 @@ def _open(file: str, case: Case, engine: Engine) -> Driver:
         directory=directory,
         relations=tuple(dict.fromkeys(names)),
         clock_at=next((found.instant_at for found in directives if isinstance(found, At)), START_AT),
+        ingested=tuple({directive.stream for directive in directives if isinstance(directive, Ingest)}),
     )
 
 

@@ -13,7 +13,7 @@ from headrace.catalog.objects import Stream, Table
 from headrace.errors import HeadraceError, Source
 from headrace.plan.application import Output
 from headrace.plan.explain import explain_relation
-from headrace.plan.steps import Kind
+from headrace.plan.steps import Kind, is_maintained
 from headrace.spark.heartbeats import follows_clock, idle_after, send
 from headrace.spark.place import Place, micros
 from headrace.spark.publish import into_store
@@ -35,7 +35,13 @@ class SparkEngine:
     """Opens applications on one Spark session that all cases share."""
 
     def open(
-        self, application: Source, *, directory: Path, relations: Sequence[str], clock_at: datetime
+        self,
+        application: Source,
+        *,
+        directory: Path,
+        relations: Sequence[str],
+        clock_at: datetime,
+        ingested: Sequence[str] = (),
     ) -> "SparkDriver":
         """Return a driver of the application, started, or raise HeadraceError if the application is wrong."""
         loaded = Application(directory=directory).add(application)
@@ -44,7 +50,7 @@ class SparkEngine:
         state = Path(tempfile.mkdtemp(prefix="headrace-test-", dir=_memory_disk()))
         driver = SparkDriver(loaded, state, clock_at)
         try:
-            driver.begin(session, relations)
+            driver.begin(session, relations, ingested)
         except BaseException:
             driver.close()
             raise
@@ -71,10 +77,15 @@ class SparkDriver:
     last_rows: dict[str, datetime] = field(default_factory=dict)
     batches: int = 0
 
-    def begin(self, session: Any, relations: Sequence[str]) -> None:
+    def begin(self, session: Any, relations: Sequence[str], ingested: Sequence[str] = ()) -> None:
         """Start a query for each relation that will be asked for."""
         plan = self.application.plan
-        topics = {name for name, table in plan.tables.items() if table.connector == "kafka"}
+        given = {name.lower() for name in ingested}
+        topics = {
+            name
+            for name, table in plan.tables.items()
+            if table.connector == "kafka" or (table.live and name in given)
+        }
         place = Place(
             self.application.directory,
             str(self.state),
@@ -105,7 +116,9 @@ class SparkDriver:
         """Let Spark analyse every query, as a start would, so that a wrong one is found."""
         plan = self.application.plan
         for relation in (*plan.views.values(), *(output.relation for output in plan.outputs)):
-            self._active.lowering.frame(unsorted(relation))
+            step = unsorted(relation)
+            lowering = self._active.lowering
+            lowering.changes(step) if is_maintained(step) else lowering.frame(step)
 
     @property
     def _active(self) -> Run:
@@ -133,7 +146,8 @@ class SparkDriver:
         for name, lines in batch:
             gathered.setdefault(self._fed(name).name.lower(), []).extend(lines)
         self.batches += 1
-        tables = [name for name in gathered if name in self.application.plan.tables]
+        known = self.application.plan.tables
+        tables = [name for name in gathered if name in known and not known[name].live]
         if tables:
             self._restart({name: gathered.pop(name) for name in tables})
         with held(self._active.streaming):

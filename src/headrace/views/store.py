@@ -16,11 +16,16 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """One row as a query publishes it; a row with a key replaces the one before, or withdraws it."""
+    """One row as a query publishes it.
+
+    A row with a key replaces the one before, or withdraws it; one without comes so often as its weight says, or goes
+    if that is negative.
+    """
 
     row: Row
     key: str | None = None
     keep: bool = True
+    weight: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +61,25 @@ class MemoryStore:
 
     batches: dict[int, list[Change]] = field(default_factory=dict)
     keyed: dict[str, Row] = field(default_factory=dict)
-    plain: list[Row] = field(default_factory=list)
+    plain: dict[str, tuple[Row, int]] = field(default_factory=dict)
 
     def apply(self, batch: int, published: Iterable[Published]) -> Sequence[Change]:
         """Take in a batch and return what it changed; a batch taken in before changes nothing."""
         if batch in self.batches:
             return []
-        changes: list[Change] = []
-        for each in published:
-            if each.key is None:
-                self.plain.append(each.row)
-                changes.append(Change("insert", each.row))
-            else:
+        rows = list(published)
+        changes = list(net(each for each in rows if each.key is None))
+        for change in changes:
+            text = to_json_line(change.row)
+            row, count = self.plain.get(text, (change.row, 0))
+            count += 1 if change.change == "insert" else -1
+            self.plain[text] = (row, count)
+            if count == 0:
+                del self.plain[text]
+            elif count < 0:
+                raise ValueError(f"a row is withdrawn that is not there: {text}")
+        for each in rows:
+            if each.key is not None:
                 changes.extend(_replace(self.keyed.get(each.key), each))
                 if each.keep:
                     self.keyed[each.key] = each.row
@@ -78,7 +90,24 @@ class MemoryStore:
 
     def rows(self) -> list[Row]:
         """Return the rows as they stand."""
-        return [*self.plain, *self.keyed.values()]
+        return [*(row for row, count in self.plain.values() for _ in range(count)), *self.keyed.values()]
+
+
+def net(published: Iterable[Published]) -> Iterator[Change]:
+    """Yield what rows with weights change together: what cancels is left out, what goes comes first.
+
+    >>> [(c.change, c.row["n"]) for c in net([Published({"n": 1}), Published({"n": 2}), Published({"n": 1}, weight=-1)])]
+    [('insert', 2)]
+    """
+    weights: dict[str, tuple[Row, int]] = {}
+    for each in published:
+        text = to_json_line(each.row)
+        row, weight = weights.get(text, (each.row, 0))
+        weights[text] = (row, weight + each.weight)
+    for name, sign in (("delete", -1), ("insert", 1)):
+        for row, weight in weights.values():
+            for _ in range(max(sign * weight, 0)):
+                yield Change(name, row)
 
 
 def _replace(old: Row | None, new: Published) -> Iterator[Change]:
