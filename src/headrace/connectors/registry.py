@@ -20,7 +20,10 @@ from headrace.connectors.options import (
     read_options,
     without_secrets,
 )
+from headrace.connectors.postgres.options import PostgresSink
+from headrace.connectors.redis.options import RedisSink
 from headrace.connectors.socket.options import SocketSource
+from headrace.connectors.sqlite.options import SqliteSink
 from headrace.errors import HeadraceError, Span
 from headrace.language.statements import Option
 
@@ -42,7 +45,7 @@ __all__ = [
 
 ConnectorSource = FilesSource | KafkaSource | MemorySource | DatagenSource | SocketSource
 ConnectorTable = FilesTable | KafkaTable | MemoryTable
-ConnectorSink = FilesSink | KafkaSink | MemorySink | ConsoleSink | NoopSink
+ConnectorSink = FilesSink | KafkaSink | PostgresSink | SqliteSink | RedisSink | MemorySink | ConsoleSink | NoopSink
 
 GUARANTEES = ("exactly-once", "at-least-once", "at-most-once")
 _CONNECTOR_DOC = "Which connector it is; the other options depend on it."
@@ -66,6 +69,12 @@ class TableOptions:
     """What every table takes, whatever its connector."""
 
     connector: str = option(doc=_CONNECTOR_DOC, example="files")
+    refresh: str | None = option(
+        doc="Makes the table one that rows are looked up in as it stands, instead of one whose changes change answers: "
+        "how often it is read anew, or `never`. A table without a primary key is read at the start.",
+        default=None,
+        example="10 minutes",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +163,47 @@ CREATE SINK best WITH (connector = 'kafka', topic = 'best', key = 'category', gu
   AS SELECT a.category, b.window_start, max(b.price) AS price
      FROM TUMBLE(bids, placed_at, INTERVAL 10 SECONDS) b JOIN auctions a ON a.id = b.auction
      GROUP BY a.category, b.window_start;
+""",
+    ),
+    Connector(
+        name="postgres",
+        doc="Tables of PostgreSQL. A sink writes each batch once, in one transaction; rows with a key replace each "
+        "other.",
+        sink=PostgresSink,
+        guarantee="exactly-once",
+        example_sql="""\
+CREATE STREAM orders (id BIGINT, customer STRING, amount DECIMAL(10, 2)) WITH (connector = 'memory');
+
+CREATE SINK totals
+  WITH (connector = 'postgres', host = 'localhost', user = 'headrace', database = 'shop', table = 'public.totals',
+        key = 'customer')
+  AS SELECT customer, count(*) AS orders, sum(amount) AS total FROM orders GROUP BY customer;
+""",
+    ),
+    Connector(
+        name="sqlite",
+        doc="Tables of an SQLite file. A sink writes each batch once, in one transaction; rows with a key replace each "
+        "other. Decimals, times and nested values are text, so that they keep all their digits.",
+        sink=SqliteSink,
+        guarantee="exactly-once",
+        example_sql="""\
+CREATE STREAM orders (id BIGINT, customer STRING, amount DECIMAL(10, 2)) WITH (connector = 'memory');
+
+CREATE SINK totals WITH (connector = 'sqlite', path = 'shop.db', table = 'totals', key = 'customer')
+  AS SELECT customer, count(*) AS orders, sum(amount) AS total FROM orders GROUP BY customer;
+""",
+    ),
+    Connector(
+        name="redis",
+        doc="Hashes of Redis, one for each key. A sink writes each batch once, in one transaction.",
+        sink=RedisSink,
+        guarantee="exactly-once",
+        example_sql="""\
+CREATE STREAM orders (id BIGINT, customer STRING, amount DECIMAL(10, 2)) WITH (connector = 'memory');
+
+CREATE SINK totals
+  WITH (connector = 'redis', url = 'redis://localhost:6379/0', key = 'customer', prefix = 'totals:')
+  AS SELECT customer, count(*) AS orders, sum(amount) AS total FROM orders GROUP BY customer;
 """,
     ),
     Connector(

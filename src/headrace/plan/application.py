@@ -8,22 +8,27 @@ from sqlglot import exp
 
 from headrace.catalog.build import function_of, sink_of, stream_of, table_of
 from headrace.catalog.objects import Function, Sink, Stream, Table
+from headrace.catalog.view_options import ViewOptions, view_options
 from headrace.connectors.kafka.checks import check_sink_columns
 from headrace.connectors.kafka.metadata import METADATA, with_columns
 from headrace.connectors.kafka.options import KafkaSink
+from headrace.connectors.postgres.options import PostgresSink
+from headrace.connectors.redis.options import RedisSink
+from headrace.connectors.sqlite.options import SqliteSink
 from headrace.errors import HeadraceError, PlanError, Source
 from headrace.language import statements as st
 from headrace.plan import types
 from headrace.plan.binding import Binder
-from headrace.plan.context import Context, lookup_names
+from headrace.plan.context import Context, lookup_names, not_supported
 from headrace.plan.explain import explain_relation
+from headrace.plan.keys import key_of
 from headrace.plan.outputs import Answer, Output
 from headrace.plan.queries import plan_query, renamed
 from headrace.plan.real_time import check_real_time
 from headrace.plan.scope import Item, Scope, did_you_mean
 from headrace.plan.settings import Settings, read_settings
 from headrace.plan.sources import settled
-from headrace.plan.steps import Field, Kind, ReadDead, ReadRelation, ReadTable, Relation, Scan
+from headrace.plan.steps import Field, Kind, ReadDead, ReadRelation, ReadTable, Relation, Scan, is_maintained
 
 DEAD_FIELDS = (
     Field("raw", types.STRING),
@@ -121,7 +126,9 @@ def _plan_statement(statement: st.Statement, source: Source, plan: Plan) -> None
         case st.SelectRows():
             relation = plan_query(statement.query.tree, plan.context(source), statement.query.emit)
             number = 1 + sum(output.role == "select" for output in plan.outputs)
-            plan.outputs.append(Output(f"query_{number}", relation, None, "select", statement.span))
+            plan.outputs.append(
+                Output(f"query_{number}", relation, None, "select", key=key_of(relation), span=statement.span)
+            )
         case st.SetOption():
             plan.sets.append(statement)
             read_settings(plan.sets)
@@ -202,12 +209,43 @@ def _create_view(statement: st.CreateView, source: Source, plan: Plan) -> None:
     if statement.columns:
         relation = renamed(relation, list(statement.columns), context, statement.query.tree)
     lower = statement.name.text.lower()
+    owner = f'view "{statement.name.text}"'
+    if statement.options and not statement.materialized:
+        raise PlanError(
+            f"{owner} is not materialised, so it has no options",
+            hint="Write CREATE MATERIALIZED VIEW: its rows are then kept.",
+            span=statement.options[0].span,
+        )
     plan.views[lower] = relation
     plan.relations[lower] = relation
     if statement.materialized:
+        options = view_options(statement.options, owner, statement.name.span)
+        key = _view_key(options, relation, statement)
         plan.names[lower] = "MATERIALIZED VIEW"
         plan.materialized.add(lower)
-        plan.outputs.append(Output(statement.name.text, relation, None, "view", statement.span))
+        output = Output(statement.name.text, relation, None, "view", options, key, span=statement.span)
+        plan.outputs.append(output)
+
+
+def _view_key(options: ViewOptions, relation: Relation, statement: st.CreateView) -> tuple[str, ...]:
+    """Return the columns that identify a row of a view: those declared, or those that the query tells."""
+    known = {name.lower(): name for name in relation.names}
+    for option, columns in (("key", options.key), *(("index", each) for each in options.indexes)):
+        for column in columns:
+            if column.lower() not in known:
+                raise PlanError(
+                    f'{option} names "{column}", which is no column of view "{statement.name.text}"',
+                    hint=did_you_mean(column, list(relation.names)),
+                    span=next(each.value_span for each in statement.options if each.name.lower() == option),
+                )
+    key = tuple(known[column.lower()] for column in options.key) or key_of(relation)
+    if relation.kind is Kind.CHANGELOG and not is_maintained(relation.step) and not key:
+        raise PlanError(
+            "a view of windows that change needs their keys among its columns",
+            hint="Add what it groups by, window_start included, to the SELECT list, or leave EMIT CHANGES out.",
+            span=statement.query.span,
+        )
+    return key
 
 
 def _insert(statement: st.InsertInto, source: Source, plan: Plan) -> None:
@@ -238,14 +276,44 @@ def _feed(plan: Plan, sink: Sink, query: st.Query, columns: tuple[str, ...], sou
     if isinstance(sink.options, KafkaSink):
         check_sink_columns(sink.options, [(f.name, f.type) for f in relation.fields], query.span)
         _check_changes(sink.options, relation, query)
-    if relation.kind is Kind.CHANGELOG and sink.connector == "files":
+    if relation.kind is Kind.CHANGELOG and not is_maintained(relation.step) and sink.connector == "files":
         raise PlanError(
             f'sink "{sink.name}" takes only rows that do not change',
             detail="The query publishes a row and later replaces it; a file cannot take a row back.",
-            hint="Group by a window (final rows), or use a sink that keeps rows by key.",
+            hint="Leave EMIT CHANGES out: the rows of a window are then final.",
             span=query.span,
         )
-    plan.outputs.append(Output(name, relation, sink, "sink", query.span))
+    key = key_of(relation)
+    if isinstance(sink.options, (PostgresSink, SqliteSink, RedisSink)):
+        key = _table_key(sink, relation, query)
+    plan.outputs.append(Output(name, relation, sink, "sink", key=key, span=query.span))
+
+
+def _table_key(sink: Sink, relation: Relation, query: st.Query) -> tuple[str, ...]:
+    """Return the columns by which a sink's table is written; rows that change must have such."""
+    known = {name.lower(): name for name in relation.names}
+    for column in sink.options.key:
+        if column.lower() not in known:
+            raise PlanError(
+                f'key names "{column}", which the query does not give',
+                hint=did_you_mean(column, list(relation.names)),
+                span=query.span,
+            )
+    key = tuple(known[column.lower()] for column in sink.options.key)
+    if relation.kind is Kind.CHANGELOG and not key:
+        key = key_of(relation)
+    if relation.kind is Kind.CHANGELOG and not key:
+        raise PlanError(
+            f'sink "{sink.name}" needs a key',
+            detail="The query publishes a row and later replaces it; nothing tells which row of the table that is.",
+            hint="Add key = 'column', or publish what identifies a row.",
+            span=query.span,
+        )
+    if relation.kind is Kind.CHANGELOG and not is_maintained(relation.step):
+        raise not_supported(
+            f"connector {sink.connector} under EMIT CHANGES over a window", query.span, "Leave EMIT CHANGES out."
+        )
+    return key
 
 
 def _check_changes(options: KafkaSink, relation: Relation, query: st.Query) -> None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.catalog.objects import Sink
+from headrace.catalog.view_options import ViewOptions
 from headrace.errors import Span
 from headrace.plan.steps import Relation
 
@@ -16,6 +17,9 @@ class Output:
     relation: Relation
     sink: Sink | None
     role: str
+    view: ViewOptions | None = None
+    key: tuple[str, ...] = ()
+    """The columns that identify a row; none where equal rows may be there."""
     span: Span | None = field(default=None, compare=False, repr=False)
 
 

@@ -1,15 +1,17 @@
 """A small DataFrame goes in, its rows as plain Python values come out."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     CharType,
     DataType,
     DayTimeIntervalType,
+    StructField,
     VariantType,
     YearMonthIntervalType,
 )
@@ -29,16 +31,29 @@ def columns_of(frame: DataFrame) -> list[str]:
 
 def collect(frame: DataFrame) -> list[dict[str, Any]]:
     """Return the rows of a frame as dictionaries, timestamps aware and in UTC."""
-    variants = [field.name for field in frame.schema.fields if isinstance(field.dataType, VariantType)]
-    plain = frame.select(*[_plain(field.name, field.dataType) for field in frame.schema.fields])
+    names = frame.columns
+    fields = frame.schema.fields
     rows: list[dict[str, Any]] = []
-    for batch in plain.toArrow().to_batches():
-        columns = [batch.column(i).to_pylist() for i in range(batch.num_columns)]
-        rows.extend(dict(zip(plain.columns, values, strict=True)) for values in zip(*columns, strict=True))
-    for row in rows:
-        for name in variants:
-            row[name] = json.loads(row[name]) if row[name] is not None else None
+    for batch in plain_frame(frame).toArrow().to_batches():
+        structs = pa.StructArray.from_arrays(batch.columns, names=[f"c{i}" for i in range(batch.num_columns)])
+        rows.extend(dict(zip(names, row, strict=True)) for row in plain_rows(structs, fields))
     return rows
+
+
+def plain_frame(frame: DataFrame) -> DataFrame:
+    """Return a frame with what Python has no type for as text."""
+    return frame.select(*[_plain(field.name, field.dataType) for field in frame.schema.fields])
+
+
+def plain_rows(structs: pa.StructArray, fields: Sequence[StructField]) -> list[tuple[Any, ...]]:
+    """Return the rows of an array of structs whose fields were made plain."""
+    columns = []
+    for values, field in zip(structs.flatten(), fields, strict=True):
+        found = values.to_pylist()
+        if isinstance(field.dataType, VariantType):
+            found = [None if each is None else json.loads(each) for each in found]
+        columns.append(found)
+    return list(zip(*columns, strict=True)) if columns else [()] * len(structs)
 
 
 def _plain(name: str, kind: DataType) -> Any:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
 
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -86,6 +87,11 @@ class Lowering:
             return self.stand_ins.incremental(self.frame(step), remembered)
         finally:
             self._standing = False
+
+    @property
+    def session(self) -> Any:
+        """What the operators of the frames that are being made belong to."""
+        return self.stand_ins.session if self.stand_ins is not None else None
 
     @contextmanager
     def together(self) -> Iterator[None]:

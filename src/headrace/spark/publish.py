@@ -13,6 +13,7 @@ from headrace.spark.collect import published
 from headrace.spark.counting import Counter
 from headrace.spark.progress import Progress
 from headrace.spark.storage import Folder
+from headrace.spark.together import Together
 from headrace.views.store import Change, Store
 
 Publish = Callable[[DataFrame, int], int | None]
@@ -65,13 +66,15 @@ class Guard:
     def begin(self, query: Any) -> None:
         """Say which query the batches are of; the first may be there before it is known."""
         self.query = query
+        if isinstance(self.publish, Together):
+            self.publish.begin(query)
         self.started.set()
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
         """Publish a batch."""
         try:
-            changed = self.publish(frame, batch)
             self.started.wait()
+            changed = self.publish(frame, batch)
             plan = self.query._jsq.streamingQuery().lastExecution().executedPlan()
             counts = self.counter.read(plan)
             self.progress.count(counts)

@@ -3,7 +3,7 @@
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -17,7 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from headrace.catalog.objects import Stream
 from headrace.connectors.files.options import FilesSink
 from headrace.connectors.files.sink import forget_run
-from headrace.connectors.files.source import resolve_path
+from headrace.connectors.files.source import as_stream_path, resolve_path
 from headrace.connectors.kafka.client import client_properties
 from headrace.connectors.kafka.options import KafkaSink, KafkaSource
 from headrace.connectors.kafka.sink import Writer, producer_properties
@@ -26,7 +26,7 @@ from headrace.errors import HeadraceError, JobFailed
 from headrace.plan.application import Output, Plan
 from headrace.plan.real_time import guarantee_of, is_real_time
 from headrace.plan.splitting import Split, split_of
-from headrace.plan.steps import Relation, Scan, Sort, Step, is_maintained, is_stateful, walk
+from headrace.plan.steps import Kind, ReadTable, Relation, Scan, Sort, Step, Union, is_maintained, is_stateful, walk
 from headrace.spark import fingerprint, functions
 from headrace.spark.counting import MARK
 from headrace.spark.heartbeats import Heartbeats, idle_after, send
@@ -39,6 +39,7 @@ from headrace.spark.place import FAR, Place
 from headrace.spark.progress import Progress
 from headrace.spark.publish import Guard, Publish, into_files
 from headrace.spark.storage import Folder
+from headrace.spark.together import Part, Taker, Together, united
 
 POLL = 0.2
 
@@ -46,6 +47,34 @@ POLL = 0.2
 def unsorted(relation: Relation) -> Step:
     """Return the step that gives a relation's rows in any order."""
     return relation.step.input if isinstance(relation.step, Sort) else relation.step
+
+
+def query_folder(outputs: Sequence[Output]) -> str:
+    """Return the folder of a query with several outputs: that of the first, and how many more there are."""
+    first = outputs[0].name.lower()
+    return first if len(outputs) == 1 else f"{first}+{len(outputs) - 1}"
+
+
+def _whole(output: Output) -> Step:
+    """Return what an output keeps: a screen puts its rows in order itself, a view keeps the first rows."""
+    return unsorted(output.relation) if output.role in {"select", "test"} else output.relation.step
+
+
+def _source_names(step: Step, place: Place) -> dict[str, str]:
+    """Return the name of each stream and table by a text that stands in the description of its source."""
+    names: dict[str, str] = {}
+    for each in walk(step):
+        source = each.stream if isinstance(each, Scan) else each.table if isinstance(each, ReadTable) else None
+        if source is None:
+            continue
+        options = source.options
+        if source.name.lower() in place.fed or not hasattr(options, "path") and not hasattr(options, "topic"):
+            names[place.feed(source.name).path] = source.name
+        elif hasattr(options, "topic"):
+            names["Subscribe[" + ", ".join(options.topic) + "]"] = source.name
+        else:
+            names[as_stream_path(resolve_path(options.path, place.base))] = source.name
+    return names
 
 
 def streams_of(step: Step) -> tuple[Stream, ...]:
@@ -69,11 +98,12 @@ class Running:
     real_time: bool = False
     progress: Progress = field(default_factory=lambda: Progress(""))
     observing: threading.Lock = field(default_factory=threading.Lock)
+    folder: str | None = None
 
     @property
     def checkpoint(self) -> Folder:
         """The folder of the query's checkpoint."""
-        return self.place.folder(self.output.name.lower(), "checkpoint")
+        return self.place.folder(self.folder or self.output.name.lower(), "checkpoint")
 
     def start(self) -> None:
         """Start the query, from its checkpoint if there is one."""
@@ -290,6 +320,42 @@ class Run:
         running = Running(output, frame, publish, self.place, trigger, frame.isStreaming, real_time=real_time)
         self.outputs.append(running)
         return running
+
+    def add_together(
+        self, outputs: Sequence[Output], takers: Mapping[str, Taker], trigger: dict[str, Any], *, remember: bool
+    ) -> Running:
+        """Prepare several outputs as one query, so that they always reflect the same input."""
+        steps = [_whole(output) for output in outputs]
+        together = Relation(Union(tuple(steps)), (), Kind.CHANGELOG)
+        name = outputs[0].name if len(outputs) == 1 else " + ".join(output.name for output in outputs)
+        named = Output(name, together, None, "views", span=outputs[0].span)
+        folder = self.place.folder(query_folder(outputs))
+        if any(isinstance(stream.options, SocketSource) for stream in streams_of(together.step)):
+            folder.delete()
+        if remember:
+            fingerprint.check(named, self.plan.settings, folder, folder.path, named.span)
+        timed = any(is_stateful(each) and not is_maintained(each) for each in walk(together.step))
+        self.lowering.begin(timed=timed, parted=False)
+        parts = []
+        with self.lowering.together():
+            for output, step in zip(outputs, steps, strict=True):
+                parts.append(Part(output, self._changes(output, step), takers[output.name]))
+            frame = united(parts, self.lowering.session)
+        publish = Together(parts, _source_names(together.step, self.place))
+        running = Running(named, frame, publish, self.place, trigger, folder=query_folder(outputs))
+        self.outputs.append(running)
+        return running
+
+    def _changes(self, output: Output, step: Step) -> DataFrame:
+        remembered = output.view.ttl if output.view is not None else None
+        if not is_maintained(step):
+            return self.lowering.frame(step)
+        try:
+            return self.lowering.changes(step, remembered)
+        except HeadraceError as error:
+            if error.span is None:
+                error.span = output.span
+            raise
 
     @property
     def streams(self) -> tuple[Stream, ...]:

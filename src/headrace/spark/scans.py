@@ -149,7 +149,7 @@ def table_writes(spark: SparkSession, table: Table, place: Place) -> DataFrame:
         removed = F.coalesce(F.lower(CHANGE) == "delete", removed)
     frame = frame.filter(_alive(frame, stream))
     order = _written_order(frame)
-    row = Column(spark._jvm.org.headrace.changelog.RowIndex.column())  # type: ignore[union-attr, call-arg]
+    row = Column(spark._jvm.org.headrace.changelog.RowIndex.column())  # type: ignore[union-attr]
     columns = [F.col(quoted(column.name)) for column in table.columns]
     places = [F.col(name).alias(f"__order_{i}") for i, name in enumerate(order)]
     return frame.select(*columns, removed.alias("__removed"), *places, row.alias("__order_row"))

@@ -14,13 +14,15 @@ from headrace.errors import HeadraceError, Source
 from headrace.plan.application import Output
 from headrace.plan.explain import explain_relation
 from headrace.plan.steps import Kind, is_maintained
+from headrace.plan.together import groups, takes_changes
 from headrace.spark.heartbeats import follows_clock, idle_after, send
 from headrace.spark.place import Place, micros
 from headrace.spark.publish import into_store
-from headrace.spark.run import Run, Running, held, open_run, unsorted
+from headrace.spark.run import Run, held, open_run, unsorted
 from headrace.spark.session import open_session
 from headrace.values import sort_key
 from headrace.views.store import MemoryStore
+from headrace.views.takers import MemoryTaker
 
 SMALL = {
     "spark.sql.streaming.minBatchesToRetain": "10",
@@ -105,12 +107,21 @@ class SparkDriver:
     def _open(self, session: Any, place: Place) -> None:
         plan = self.application.plan
         self.run = open_run(session, plan, place)
-        for name in self.relations:
-            output = Output(name, plan.relation(name), None, "test")
+        outputs = [Output(name, plan.relation(name), None, "test") for name in self.relations]
+        trigger = {"processingTime": "0 seconds"}
+        for group in groups(outputs):
+            takers = {
+                output.name: MemoryTaker(output.relation.names, self.stores[output.name.lower()]) for output in group
+            }
+            self.run.add_together(group, takers, trigger, remember=False)
+        for output in outputs:
+            name = output.name
+            if takes_changes(output):
+                continue
             if output.relation.kind is Kind.STATIC:
                 self.stores[name.lower()] = MemoryStore()  # it is published as a whole by each start
             publish = into_store(self.stores[name.lower()], name)
-            self.run.add(output, publish, {"processingTime": "0 seconds"}, remember=False)
+            self.run.add(output, publish, trigger, remember=False)
 
     def _check_all(self) -> None:
         """Let Spark analyse every query, as a start would, so that a wrong one is found."""
@@ -225,13 +236,10 @@ class SparkDriver:
             running.start()
         self._settle()
 
-    def _running(self, name: str) -> Running:
-        return next(r for r in self._active.outputs if r.output.name.lower() == name.lower())
-
     def rows(self, name: str) -> Sequence[dict[str, Any]]:
         """Return all rows of a relation so far."""
         store = self.stores[name.lower()]
-        if self._running(name).output.relation.kind is Kind.STATIC:
+        if self.application.plan.relation(name).kind is Kind.STATIC:
             return store.rows()
         return sorted(store.rows(), key=sort_key)
 

@@ -1,14 +1,19 @@
 package org.headrace.changelog;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.execution.LogicalRDD;
+import org.apache.spark.sql.types.DataTypes;
 
 /** What Python talks to: stand-ins are told what they stand for, then queries over them are made incremental. */
 public final class Session {
@@ -39,6 +44,16 @@ public final class Session {
   /** Return the rows of a keyed table as they come and go, from what is written into it. */
   public Dataset<Row> table(Dataset<Row> written, List<String> key, List<String> columns, List<String> order, String removed) {
     return Table.of(this, written, key, columns, order, removed);
+  }
+
+  /** Return rows with their bytes as one more column: equal rows have equal bytes. */
+  public Dataset<Row> withBytes(Dataset<Row> rows, List<String> columns, String name) {
+    LogicalPlan plan = Plans.analyzed(rows);
+    List<Attribute> all = Scala.list(plan.output());
+    List<Attribute> packed = all.stream().filter(each -> columns.contains(each.name())).toList();
+    List<NamedExpression> list = new ArrayList<>(all);
+    list.add(Plans.alias(Plans.packed(packed), Plans.column(name, DataTypes.BinaryType)));
+    return dataset(new Project(Scala.seq(list), plan));
   }
 
   /** Return the changes of a query's answer, with their weight as the last column. */

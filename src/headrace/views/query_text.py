@@ -1,0 +1,41 @@
+"""The text of a query over views goes in; its tree, or the names of the views that it reads, come out."""
+
+from sqlglot import exp
+
+from headrace.errors import PlanError, Source
+from headrace.language import parse
+from headrace.language.statements import SelectRows
+
+__all__ = ["single_query", "tables_in", "view_names"]
+
+_HINT = "A query over views is one SELECT, which may start with WITH."
+
+
+def single_query(source: Source) -> exp.Query:
+    """Return the tree of the one SELECT that a text holds; raise PlanError if it holds anything else."""
+    statements = parse(source)
+    if len(statements) != 1:
+        raise PlanError("expected one query" if statements else "the query is empty", hint=_HINT)
+    [statement] = statements
+    if not isinstance(statement, SelectRows) or not isinstance(statement.query.tree, exp.Query):
+        raise PlanError("only a SELECT can be asked of views", hint=_HINT, span=statement.span)
+    if statement.query.emit is not None:
+        raise PlanError("EMIT has no meaning for rows that are there", hint="Leave it out.", span=statement.span)
+    return statement.query.tree.copy()
+
+
+def tables_in(tree: exp.Expr) -> list[tuple[str, exp.Table]]:
+    """Return the tables that a query reads, with their full names, without those that its WITH defines."""
+    defined = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    named = [(".".join(part.name for part in table.parts), table) for table in tree.find_all(exp.Table)]
+    return [(name, table) for name, table in named if name.lower() not in defined]
+
+
+def view_names(sql: str) -> list[str]:
+    """Return the names of the views that a query reads, each once.
+
+    >>> view_names("WITH x AS (SELECT * FROM a) SELECT * FROM x JOIN b JOIN b AS c")
+    ['a', 'b']
+    """
+    found = {name.lower(): name for name, _ in reversed(tables_in(single_query(Source("query", sql))))}
+    return sorted(found.values(), key=str.lower)
