@@ -16,14 +16,22 @@ from headrace.catalog.python_functions import check as check_function
 from headrace.connectors.files.options import FilesSink
 from headrace.connectors.kafka.options import KafkaSink
 from headrace.connectors.noop.options import NoopSink
+from headrace.connectors.tables import TableColumn, TableWriter, open_writer
 from headrace.errors import HeadraceError, PlanError, Source
 from headrace.language import fill, parse
 from headrace.plan.application import Output, Plan, check_runnable, define_relation, plan_application
 from headrace.plan.explain import explain_relation
 from headrace.plan.real_time import delivery, is_real_time
+from headrace.plan.scope import did_you_mean
 from headrace.plan.steps import Field, Kind, Relation, Sort
+from headrace.plan.together import TABLES, groups, takes_changes
 from headrace.values import sort_key, to_json_line
+from headrace.views.kept import Kept, rows_file
+from headrace.views.locations import Location, register
+from headrace.views.reading import View
+from headrace.views.sqlite import SqliteViewStore
 from headrace.views.store import Change, MemoryStore, SqliteStore, Store
+from headrace.views.takers import MemoryTaker, TableTaker
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -104,6 +112,9 @@ class Application:
     _temporary: str | None = field(default=None, repr=False)
     _run: "Run | None" = field(default=None, repr=False)
     _stores: dict[str, Store] = field(default_factory=dict, repr=False)
+    _kept: Kept | None = field(default=None, repr=False)
+    _writers: list[TableWriter] = field(default_factory=list, repr=False)
+    file: Path | None = None
 
     @classmethod
     def load(cls, path: str | Path, variables: Mapping[str, str] | None = None, **options: Any) -> "Application":
@@ -117,7 +128,7 @@ class Application:
             raise HeadraceError(f'file "{path}" is not UTF-8 text', detail=f"{error}.") from error
         folder = file.resolve().parent
         name = folder.name if file.stem == "application" and folder.name else file.stem
-        application = cls(directory=folder, name=name, durable=True, **options)
+        application = cls(directory=folder, name=name, durable=True, file=file.resolve(), **options)
         return application.add(fill(text, str(path), variables or {}))
 
     def sql(self, text: str) -> "Application":
@@ -199,11 +210,11 @@ class Application:
         return made.select(*[quoted(column) for column in columns_of(made)])
 
     def feed(self, stream: str, rows: Iterable[Mapping[str, Any] | str]) -> "Application":
-        """Give rows to a stream of the memory connector; what is given at once falls into one batch."""
+        """Give rows to a stream or table of the memory connector; what is given at once falls into one batch."""
         from headrace.spark.place import micros, now
 
-        if stream.lower() not in self.plan.streams:
-            raise PlanError(f'unknown stream "{stream}"')
+        if stream.lower() not in {**self.plan.streams, **self.plan.tables}:
+            raise PlanError(f'unknown stream or table "{stream}"')
         lines = [row if isinstance(row, str) else to_json_line(dict(row)) for row in rows]
         self.session()
         folder = self._place(self.state_folder(), bounded=False).feed(stream).make()
@@ -218,18 +229,34 @@ class Application:
         self.session()
         once = self._scratch()
         run = self._run = self._open(once, bounded=True, controlled=True)
-        answers = []
-        for output in self.plan.outputs:
-            store = MemoryStore()
-            run.add(output, self._publisher(output, store, run, None), {"availableNow": True}, remember=False)
-            if output.sink is None or _is_shown(output):
-                answers.append(Answered(output, store))
+        trigger = {"availableNow": True}
+        stores = {output.name: MemoryStore() for output in self.plan.outputs}
         try:
+            for group in groups(self.plan.outputs):
+                takers: dict[str, Any] = {
+                    output.name: self._table_taker(output, run, f"once-{secrets.token_hex(4)}")
+                    if _is_table(output)
+                    else MemoryTaker(output.relation.names, stores[output.name])
+                    for output in group
+                }
+                columns = run.add_together(group, takers, trigger, remember=False).columns()
+                for output in filter(_is_table, group):
+                    given = [TableColumn(c.name, c.type) for c in columns[output.name]]
+                    takers[output.name].writer.prepare(given, output.key)
+            for output in self.plan.outputs:
+                if not takes_changes(output):
+                    publisher = self._publisher(output, stores[output.name], run, None)
+                    run.add(output, publisher, trigger, remember=False)
             run.run_to_end()
         finally:
             run.stop()
+            self._close_writers()
             run.place.folder().delete()
-        return answers
+        return [
+            Answered(output, stores[output.name])
+            for output in self.plan.outputs
+            if output.sink is None or _is_shown(output)
+        ]
 
     def start(self, notice: Notice | None = None) -> "Application":
         """Start every output and return; rows that come and go are told to ``notice``."""
@@ -238,7 +265,10 @@ class Application:
         run = self._open(self.state_folder(), bounded=False)
         seconds = self.plan.settings.trigger.total_seconds()
         trigger = {"processingTime": f"{int(seconds * 1000)} milliseconds"}
+        self._start_together(run, trigger, notice)
         for output in self.plan.outputs:
+            if takes_changes(output):
+                continue
             store = self._durable(output, run)
             self._stores[output.name.lower()] = store
             real_time = is_real_time(output, self.plan.settings)
@@ -248,6 +278,64 @@ class Application:
         run.start()
         run.report(f"headrace-{self.name}")
         return self
+
+    def _start_together(self, run: "Run", trigger: dict[str, Any], notice: Notice | None) -> None:
+        """Prepare the outputs that take changes, those that share a source as one query."""
+        from headrace.spark.run import query_folder
+
+        self._kept = kept = self._keeping()
+        for group in groups(self.plan.outputs):
+            folder = query_folder(group)
+            stored = [output for output in group if not _is_table(output)]
+            takers: dict[str, Any] = {**kept.takers(folder, stored, notice, _is_shown)}
+            for output in group:
+                if _is_table(output):
+                    takers[output.name] = self._table_taker(output, run, run.kept_name(folder))
+            anew = run.is_new(folder)
+            running = run.add_together(group, takers, trigger, remember=True)
+            columns = running.columns()
+            kept.define(folder, stored, columns, anew=anew)
+            for output in group:
+                if _is_table(output):
+                    writer = takers[output.name].writer
+                    writer.prepare([TableColumn(c.name, c.type) for c in columns[output.name]], output.key)
+        self._note_views(kept)
+
+    def _keeping(self) -> Kept:
+        state = self.state_folder()
+        local = "://" not in state or state.startswith("file://")
+        return Kept(self.directory, Path(state.removeprefix("file://")) if local else None, self.name)
+
+    def _note_views(self, kept: Kept) -> None:
+        """Note where the views are, for commands that look for them by name."""
+        by_place: dict[tuple[str, str], list[str]] = {}
+        for output in self.plan.outputs:
+            options = output.view
+            if options is None or output.name.lower() not in kept.of_output:
+                continue
+            place = options.url if options.store != "sqlite" else str(kept.path_of(options))
+            by_place.setdefault((options.store, place or ""), []).append(output.name)
+        if not self.durable:
+            return
+        for (store, place), names in by_place.items():
+            file = None if self.file is None else str(self.file)
+            register(Location(self.name, store, place, tuple(names), file, self.state_folder()))
+
+    def _table_taker(self, output: Output, run: "Run", name: str) -> TableTaker:
+        if output.sink is None:
+            raise TypeError("not a sink")
+        writer = open_writer(output.sink.options, name=output.sink.name, base=self.directory)
+        self._writers.append(writer)
+        return TableTaker(writer, f"{self.name}.{output.name}.{name}")
+
+    def view(self, name: str) -> View:
+        """Return a materialised view, to be read by key, as a whole or change by change; also while nothing runs."""
+        output = next((each for each in self.plan.outputs if each.name.lower() == name.lower()), None)
+        if output is None or output.view is None:
+            known = [each.name for each in self.plan.outputs if each.view is not None]
+            raise PlanError(f'unknown materialised view "{name}"', hint=did_you_mean(name, known))
+        self._kept = self._kept or self._keeping()
+        return View(self._kept.store_of(output.view), name)
 
     def _real_time_trigger(self) -> dict[str, str]:
         return {"realTime": f"{int(self.plan.settings.checkpoint_interval.total_seconds() * 1000)} milliseconds"}
@@ -271,19 +359,33 @@ class Application:
     def rows(self, name: str) -> list[dict[str, Any]]:
         """Return the rows that a started output has published, as they stand."""
         store = self._stores.get(name.lower())
-        if store is None:
-            raise PlanError(f'"{name}" is not an output that is running')
-        return store.rows()
+        if store is not None:
+            return store.rows()
+        kept = self._kept
+        if kept is not None and name.lower() in kept.of_output:
+            return list(View(kept.of_output[name.lower()], name).rows())
+        if kept is not None and name.lower() in kept.memories:
+            return kept.memories[name.lower()].rows()
+        raise PlanError(f'"{name}" is not an output that is running')
 
     def stop(self) -> None:
         """Stop between two batches; the next start goes on from there."""
         if self._run is not None:
             self._run.stop()
             self._run = None
+        self._close_writers()
+
+    def _close_writers(self) -> None:
+        for writer in self._writers:
+            writer.close()
+        self._writers.clear()
 
     def forget(self) -> None:
         """Delete the checkpoints and views of earlier runs."""
         state = self.state_folder()
+        if self._kept is not None:
+            self._kept.close()
+            self._kept = None
         if "://" not in state:
             shutil.rmtree(state, ignore_errors=True)
             return
@@ -343,6 +445,9 @@ class Application:
 
     def remembered(self, name: str) -> list[dict[str, Any]]:
         """Return the rows of an output as the last run left them, empty if none did on this machine."""
+        state = self._keeping().state
+        if state is not None and rows_file(state, name).is_file():
+            return list(View(SqliteViewStore(rows_file(state, name), read_only=True), name).rows())
         file = self._view_file(name)
         return SqliteStore(file, keep_plain=False).rows() if file.is_file() else []
 
@@ -358,6 +463,10 @@ class Application:
         if output.sink is not None and isinstance(output.sink.options, NoopSink):
             return into_nothing()
         return into_store(store, output.name, notice if _is_shown(output) else None)
+
+
+def _is_table(output: Output) -> bool:
+    return output.sink is not None and output.sink.connector in TABLES
 
 
 def _is_memory(output: Output) -> bool:

@@ -84,7 +84,8 @@ def _compile(classes: Path, needed: Sequence[Path]) -> None:
         raise HeadraceError("PySpark is not installed")
     path = os.pathsep.join([str(Path(spark.origin).parent / "jars" / "*"), *map(str, needed)])
     arguments = ["-nowarn", "-proc:none", "--release", "17", "-d", str(classes), "-cp", path]
-    done = subprocess.run([_javac(), *arguments, *map(str, _sources(needed))], capture_output=True, text=True, check=False)
+    command = [_javac(), *arguments, *map(str, _sources(needed))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise HeadraceError(
             "the Java library of Headrace does not compile",

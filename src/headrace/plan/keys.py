@@ -71,7 +71,7 @@ def _keys(step: Step, names: tuple[str, ...]) -> set[Key]:
 
 
 def _of_groups(step: Aggregate) -> set[Key]:
-    """Return what identifies a group; one end of a window tells the other, but that of a cumulating one the start only."""
+    """Return what identifies a group: one end of a window tells the other, unless windows share their start."""
     whole = frozenset(key.name for key in step.keys)
     keys = {whole}
     if {"window_start", "window_end"} <= whole:

@@ -81,7 +81,6 @@ def rank(
     grouped: "Grouped | None",
 ) -> Relation:
     """Plan a QUALIFY over a relation, and the SELECT list after it."""
-    span = block.context.span(qualify)
     if relation.kind is Kind.STATIC:
         return _static(block, relation, values, qualify)
     aliases = {

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
@@ -35,8 +34,9 @@ def collect(frame: DataFrame) -> list[dict[str, Any]]:
     fields = frame.schema.fields
     rows: list[dict[str, Any]] = []
     for batch in plain_frame(frame).toArrow().to_batches():
-        structs = pa.StructArray.from_arrays(batch.columns, names=[f"c{i}" for i in range(batch.num_columns)])
-        rows.extend(dict(zip(names, row, strict=True)) for row in plain_rows(structs, fields))
+        rows.extend(
+            dict(zip(names, row, strict=True)) for row in plain_rows(batch.columns, fields, batch.num_rows)
+        )
     return rows
 
 
@@ -45,15 +45,15 @@ def plain_frame(frame: DataFrame) -> DataFrame:
     return frame.select(*[_plain(field.name, field.dataType) for field in frame.schema.fields])
 
 
-def plain_rows(structs: pa.StructArray, fields: Sequence[StructField]) -> list[tuple[Any, ...]]:
-    """Return the rows of an array of structs whose fields were made plain."""
+def plain_rows(arrays: Sequence[Any], fields: Sequence[StructField], count: int) -> list[tuple[Any, ...]]:
+    """Return the rows of some columns that were made plain."""
     columns = []
-    for values, field in zip(structs.flatten(), fields, strict=True):
+    for values, field in zip(arrays, fields, strict=True):
         found = values.to_pylist()
         if isinstance(field.dataType, VariantType):
             found = [None if each is None else json.loads(each) for each in found]
         columns.append(found)
-    return list(zip(*columns, strict=True)) if columns else [()] * len(structs)
+    return list(zip(*columns, strict=True)) if columns else [()] * count
 
 
 def _plain(name: str, kind: DataType) -> Any:

@@ -34,12 +34,14 @@ from headrace.spark.kafka import MARKERS, prepare_sink
 from headrace.spark.kafka_output import KafkaOutput
 from headrace.spark.kafka_report import Reporter
 from headrace.spark.lower import KEY, Lowering
+from headrace.spark.maintained import WEIGHT
 from headrace.spark.mistakes import blame, failure
 from headrace.spark.place import FAR, Place
 from headrace.spark.progress import Progress
 from headrace.spark.publish import Guard, Publish, into_files
 from headrace.spark.storage import Folder
 from headrace.spark.together import Part, Taker, Together, united
+from headrace.views.definition import ViewColumn
 
 POLL = 0.2
 
@@ -68,7 +70,7 @@ def _source_names(step: Step, place: Place) -> dict[str, str]:
         if source is None:
             continue
         options = source.options
-        if source.name.lower() in place.fed or not hasattr(options, "path") and not hasattr(options, "topic"):
+        if source.name.lower() in place.fed or (not hasattr(options, "path") and not hasattr(options, "topic")):
             names[place.feed(source.name).path] = source.name
         elif hasattr(options, "topic"):
             names["Subscribe[" + ", ".join(options.topic) + "]"] = source.name
@@ -104,6 +106,19 @@ class Running:
     def checkpoint(self) -> Folder:
         """The folder of the query's checkpoint."""
         return self.place.folder(self.folder or self.output.name.lower(), "checkpoint")
+
+    def columns(self) -> dict[str, list[ViewColumn]]:
+        """Return the columns of each output of a query with several, in the words of Spark."""
+        if not isinstance(self.publish, Together):
+            raise TypeError("only outputs that take changes tell their columns")
+        return {
+            part.output.name: [
+                ViewColumn(each.name, each.dataType.simpleString())
+                for each in part.frame.schema.fields
+                if each.name != WEIGHT
+            ]
+            for part in self.publish.parts
+        }
 
     def start(self) -> None:
         """Start the query, from its checkpoint if there is one."""
@@ -345,6 +360,14 @@ class Run:
         running = Running(named, frame, publish, self.place, trigger, folder=query_folder(outputs))
         self.outputs.append(running)
         return running
+
+    def is_new(self, folder: str) -> bool:
+        """Say whether a query of several outputs has no checkpoint yet."""
+        return not self.place.folder(folder, "checkpoint").names()
+
+    def kept_name(self, folder: str) -> str:
+        """Return a name that stays the same as long as a query goes on from its checkpoint."""
+        return _kept_name(self.place.folder(folder), "name")
 
     def _changes(self, output: Output, step: Step) -> DataFrame:
         remembered = output.view.ttl if output.view is not None else None

@@ -174,7 +174,7 @@ def _as_stream(table: Table, place: Place) -> Stream:
     elif isinstance(options, KafkaTable):
         chosen = {each.name: getattr(options, each.name) for each in fields(options)}
         options = KafkaSource(**{**chosen, "key": options.key or table.primary_key})
-    if fed or not isinstance(options, KafkaSource) and getattr(options, "format", "json") == "json":
+    if fed or (not isinstance(options, KafkaSource) and getattr(options, "format", "json") == "json"):
         columns += (ColumnDefinition(CHANGE, exp.DataType.build("STRING"), True, None, table.span),)
     return Stream(table.name, columns, None, table.connector, None, options, table.span)
 

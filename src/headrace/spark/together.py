@@ -35,21 +35,21 @@ class Part:
 
 
 def united(parts: Sequence[Part], session: Any) -> DataFrame:
-    """Return the rows of all parts as one frame: which part, a struct for each part, weight and bytes."""
+    """Return the rows of all parts as one frame: which part, the columns of each part, weight and bytes."""
     frames = [plain_frame(part.frame) for part in parts]
     columns = [[name for name in frame.columns if name != WEIGHT] for frame in frames]
     result: DataFrame | None = None
     for number, (frame, names) in enumerate(zip(frames, columns, strict=True)):
         weighted = WEIGHT in frame.columns
-        if weighted:
-            frame = DataFrame(session.withBytes(frame._jdf, names, BYTES), frame.sparkSession)
+        rows = DataFrame(session.withBytes(frame._jdf, names, BYTES), frame.sparkSession) if weighted else frame
         chosen = [F.lit(number).alias(OUTPUT)]
         for other, (its_frame, its_names) in enumerate(zip(frames, columns, strict=True)):
-            kind = its_frame.select(F.struct(*map(quoted, its_names)).alias("s")).schema["s"].dataType
-            value = F.struct(*map(quoted, its_names)) if other == number else F.lit(None).cast(kind)
-            chosen.append(value.alias(f"c{other}"))
+            for place, name in enumerate(its_names):
+                nothing = F.lit(None).cast(its_frame.schema[name].dataType)
+                value = F.col(quoted(name)) if other == number else nothing
+                chosen.append(value.alias(_place(other, place)))
         weight, content = (F.col(WEIGHT), F.col(BYTES)) if weighted else (F.lit(1), F.lit(None).cast("binary"))
-        one = frame.select(*chosen, weight.cast("bigint").alias(WEIGHT), content.alias(BYTES))
+        one = rows.select(*chosen, weight.cast("bigint").alias(WEIGHT), content.alias(BYTES))
         result = one if result is None else result.union(one)
     if result is None:
         raise ValueError("no output")
@@ -107,16 +107,21 @@ def _deltas(table: pa.Table, parts: Sequence[Part]) -> Iterator[tuple[str, Delta
         known = net[output].setdefault(index if content is None else content, [0, index])
         known[0] += weight
     for number, part in enumerate(parts):
-        column = table.column(f"c{number}")
         signs = {sign: [each for each in net[number].values() if each[0] * sign > 0] for sign in (-1, 1)}
-        rows = {sign: _rows(column, chosen, part.frame) for sign, chosen in signs.items()}
+        rows = {sign: _rows(table, number, chosen, part.frame) for sign, chosen in signs.items()}
         yield part.output.name, Delta(deleted=rows[-1], inserted=rows[1])
 
 
-def _rows(column: pa.ChunkedArray, chosen: Sequence[Sequence[int]], frame: DataFrame) -> list[Row]:
-    """Return the rows at some places of a column of structs, each as often as its weight says."""
+def _place(output: int, column: int) -> str:
+    return f"c{output}_{column}"
+
+
+def _rows(table: pa.Table, output: int, chosen: Sequence[Sequence[int]], frame: DataFrame) -> list[Row]:
+    """Return the rows of an output at some places, each as often as its weight says."""
     if not chosen:
         return []
-    taken = column.take(pa.array([index for _, index in chosen])).combine_chunks()
-    rows = plain_rows(taken, [each for each in frame.schema.fields if each.name != WEIGHT])
+    fields = [each for each in frame.schema.fields if each.name != WEIGHT]
+    mine = table.select([_place(output, i) for i in range(len(fields))])
+    taken = mine.take(pa.array([index for _, index in chosen]))
+    rows = plain_rows(taken.columns, fields, len(chosen))
     return [row for row, (weight, _) in zip(rows, chosen, strict=True) for _ in range(abs(weight))]

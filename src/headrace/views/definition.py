@@ -75,7 +75,7 @@ class ViewStore(Protocol):
         """Return the last batch of a query that was taken in."""
 
     def take(self, query: str, batch: int, deltas: Mapping[str, Delta], reflects: Reflects) -> bool:
-        """Take in a batch: rows, change feed and number at once. One that was taken in before changes nothing: False."""
+        """Take in a batch: rows, feed and number at once. One that was taken in before changes nothing: False."""
 
     def views(self) -> Sequence[ViewDefinition]:
         """Return the views that are kept."""

@@ -96,7 +96,8 @@ class MemoryStore:
 def net(published: Iterable[Published]) -> Iterator[Change]:
     """Yield what rows with weights change together: what cancels is left out, what goes comes first.
 
-    >>> [(c.change, c.row["n"]) for c in net([Published({"n": 1}), Published({"n": 2}), Published({"n": 1}, weight=-1)])]
+    >>> rows = [Published({"n": 1}), Published({"n": 2}), Published({"n": 1}, weight=-1)]
+    >>> [(c.change, c.row["n"]) for c in net(rows)]
     [('insert', 2)]
     """
     weights: dict[str, tuple[Row, int]] = {}
