@@ -110,6 +110,7 @@ LONGEST_EXCERPT = 160
 _SECRET = re.compile(
     r"""((?:pass?w(?:or)?d|secret|token|jaas)[\w.]*["'`]?\s*=\s*)('(?:[^'\\]|\\.)*'?)""", re.IGNORECASE
 )
+_URL_PASSWORD = re.compile(r"(://[^\s:/@'\"]*:)([^\s'\"]+)(?=@)")
 
 
 def _excerpt(span: Span) -> list[str]:
@@ -134,5 +135,9 @@ def without_secrets(line: str) -> str:
 
     >>> without_secrets("WITH (sasl_password = 'hush', topic = 't')")
     "WITH (sasl_password = ******, topic = 't')"
+    >>> without_secrets("url = 'postgresql://ann:hush@host/db'")
+    "url = 'postgresql://ann:****@host/db'"
     """
-    return _SECRET.sub(lambda found: found[1] + "*" * len(found[2]), line)
+    for pattern in (_SECRET, _URL_PASSWORD):
+        line = pattern.sub(lambda found: found[1] + "*" * len(found[2]), line)
+    return line

@@ -146,7 +146,7 @@ def test_a_connector_like_no_other(with_clause: WithClause) -> None:
             "sink",
             "datagen",
             "connector datagen cannot be written",
-            "Connectors that can be written: files, kafka, memory, console, noop.",
+            "Connectors that can be written: files, kafka, postgres, sqlite, redis, memory, console, noop.",
         ),
     ],
 )
@@ -190,7 +190,7 @@ def test_a_guarantee_that_the_connector_cannot_keep(with_clause: WithClause) -> 
     error = failure(with_clause, "sink", "connector = 'console', guarantee = 'exactly-once'")
     assert error.message == "connector console cannot promise exactly-once"
     assert error.detail == "The most that it promises is at-most-once."
-    assert error.hint == "Leave guarantee out, or choose a connector that can: files, kafka."
+    assert error.hint == "Leave guarantee out, or choose a connector that can: files, kafka, postgres, sqlite, redis."
     assert error.span is not None
     assert error.span.text == "'exactly-once'"
 

@@ -84,6 +84,15 @@ def check_together(templates: Sequence[Template], sequence: Sequence[Batch], eng
     return list(found.values())
 
 
+def check_group(templates: Sequence[Template], sequence: Sequence[Batch], engine: SparkEngine) -> list[Mismatch]:
+    """Return the first mismatch of each template; where the common query dies, each is tried by itself."""
+    try:
+        return check_together(templates, sequence, engine)
+    except HeadraceError as error:
+        alone = [found for each in templates if (found := check_alone(each, sequence, engine)) is not None]
+        return alone or [Mismatch(templates[0], 0, error=f"only in one query with others: {error.message}")]
+
+
 def check_alone(template: Template, sequence: Sequence[Batch], engine: SparkEngine) -> Mismatch | None:
     """Return the first mismatch of a template in a query of its own, or None."""
     name = f"q_{template.name}"

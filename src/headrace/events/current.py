@@ -7,18 +7,33 @@ from typing import Any
 
 from headrace.application import Application
 from headrace.errors import HeadraceError
-from headrace.views.located import open_located
-from headrace.views.locations import Location, known
+from headrace.views.kept import Kept
 from headrace.views.reading import View
+from headrace.views.sqlite import SqliteViewStore
 
-__all__ = ["CurrentRows", "locations_of", "positions_in"]
+__all__ = ["CurrentRows", "kept_by", "open_view", "positions_in"]
 
 
-def locations_of(application: Application) -> list[Location]:
-    """Return the stores in which an application keeps its views; none before its first start."""
-    state = application.state_folder().removeprefix("file://")
-    state = state if "://" in state else str(Path(state).absolute())
-    return [each for each in known() if each.state is not None and each.state.removeprefix("file://") == state]
+def kept_by(application: Application) -> Kept:
+    """Return the stores of an application, opened when they are asked for."""
+    state = application.state_folder()
+    local = "://" not in state or state.startswith("file://")
+    return Kept(application.directory, Path(state.removeprefix("file://")) if local else None, application.name)
+
+
+def open_view(application: Application, name: str) -> View | None:
+    """Return a materialised view to read, None as long as the application has not made it."""
+    options = next(each.view for each in application.plan.outputs if each.name.lower() == name.lower())
+    if options is None:
+        raise ValueError(f"{name} is not a materialised view")
+    kept = kept_by(application)
+    if options.store != "sqlite":
+        store = kept.store_of(options)
+    elif kept.path_of(options).is_file():
+        store = SqliteViewStore(kept.path_of(options), read_only=True)
+    else:
+        return None
+    return View(store, name) if name.lower() in {each.name.lower() for each in store.views()} else None
 
 
 def positions_in(positions: Mapping[str, str], topic: str) -> dict[int, int]:
@@ -48,28 +63,24 @@ class CurrentRows:
         self._topic = topic
         self._view: View | None = None
 
-    def _found(self) -> View | None:
-        if self._view is None:
-            for location in locations_of(self._application):
-                if self._name.lower() in {each.lower() for each in location.views}:
-                    self._view = View(open_located(location), self._name)
-                    break
-        return self._view
-
     def positions(self) -> dict[int, int]:
         """Return the offset up to which each partition of the topic is in the view."""
         try:
-            view = self._found()
-            return {} if view is None else positions_in(view.reflects().positions, self._topic)
+            self._view = self._view or open_view(self._application, self._name)
+            return {} if self._view is None else positions_in(self._view.reflects().positions, self._topic)
         except HeadraceError:
-            self._view = None  # it was just removed, to be built anew
+            self.close()  # it was just removed, to be built anew
             return {}
 
     def row(self, entity: Any) -> dict[str, Any] | None:
         """Return the row of an entity."""
         if self._view is None:
             return None
-        found = self._view.get(entity)
+        try:
+            found = self._view.get(entity)
+        except HeadraceError:
+            self.close()
+            return None
         return found if isinstance(found, dict) else None
 
     def close(self) -> None:

@@ -325,6 +325,13 @@ def _check_changes(options: KafkaSink, relation: Relation, query: st.Query) -> N
             hint="Write format = 'upsert': the last message of a key counts, one without a value deletes it.",
             span=query.span,
         )
+    if is_maintained(relation.step) and not options.key and not key_of(relation):
+        raise PlanError(
+            "nothing among the columns identifies a row",
+            detail="The last message of a key counts, so each row needs one.",
+            hint="Publish what the query groups by, or name it: key = 'column'.",
+            span=query.span,
+        )
     if relation.kind is not Kind.CHANGELOG and options.format == "upsert" and not options.key:
         raise PlanError(
             "format upsert needs a key for rows that do not change", hint="Add key = 'column'.", span=query.span

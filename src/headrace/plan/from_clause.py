@@ -1,7 +1,6 @@
 """FROM, JOIN, LATERAL and the stream subqueries of WHERE: the inputs of a SELECT come out as one relation."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -9,37 +8,15 @@ from headrace.errors import PlanError
 from headrace.plan import types
 from headrace.plan.binding import Binder
 from headrace.plan.context import Context, check_composable, not_supported
+from headrace.plan.inputs import Inputs, prefixed
 from headrace.plan.joins import conjuncts, join, join_kind
 from headrace.plan.scope import Item, Scope
 from headrace.plan.sources import SourceItem, assigned, plan_source
-from headrace.plan.steps import Field, JoinKind, Kind, Relation, Rename, Scalar, Unnest
+from headrace.plan.steps import Column as Named
+from headrace.plan.steps import Field, JoinKind, Project, Relation, Scalar, Unnest
+from headrace.plan.subqueries import join_subquery
 
 PlanQuery = Callable[[exp.Expr, Context], Relation]
-
-
-@dataclass(slots=True)
-class Inputs:
-    """The joined inputs of a SELECT; ``pending`` is the only one, while its window is not applied."""
-
-    relation: Relation
-    items: list[Item]
-    pending: SourceItem | None
-    where: list[exp.Expr]
-    shared: dict[str, str] = field(default_factory=dict)
-    generated: bool = False
-
-    def settled(self) -> Relation:
-        """Return the relation with the window's columns, for a query that does not group."""
-        if self.pending is None or self.generated:
-            return self.relation
-        return assigned(self.pending, None)
-
-    def bind_where(self, binder: Binder) -> Scalar | None:
-        """Bind what is left of WHERE, None if nothing is."""
-        if not self.where:
-            return None
-        tree = self.where[0] if len(self.where) == 1 else exp.and_(*self.where, copy=True)
-        return binder.condition(tree, "WHERE")
 
 
 def plan_from(select: exp.Select, context: Context, plan_query: PlanQuery) -> Inputs:
@@ -57,7 +34,7 @@ def plan_from(select: exp.Select, context: Context, plan_query: PlanQuery) -> In
             _join(inputs, node, where, context, plan_query)
     for lateral in laterals:
         _lateral(inputs, lateral, context, outer=bool(lateral.args.get("outer")))
-    inputs.where = [condition for condition in where if not _semi_join(inputs, condition, context, plan_query)]
+    inputs.where = [condition for condition in where if not join_subquery(inputs, condition, context, plan_query)]
     return inputs
 
 
@@ -71,18 +48,8 @@ def _single(item: SourceItem, many: bool) -> Inputs:
         names = tuple(each.name for each in item.fields)
         pending = item if item.window is not None else None
         return Inputs(item.relation, [Item(item.alias, item.fields, names)], pending, [])
-    relation, described = _prefixed(item)
+    relation, described = prefixed(item)
     return Inputs(relation, [described], None, [])
-
-
-def _prefixed(item: SourceItem) -> tuple[Relation, Item]:
-    """Return an input whose columns are called ``alias.column``, so that names stay unique."""
-    relation = assigned(item, None)
-    inner = tuple(f"{item.alias}.{each.name}" for each in relation.fields)
-    fields = tuple(Field(name, each.type) for name, each in zip(inner, relation.fields, strict=True))
-    times = frozenset(f"{item.alias}.{name}" for name in relation.times)
-    renamed = Relation(Rename(relation.step, inner, item.alias), fields, relation.kind, times)
-    return renamed, Item(item.alias, relation.fields, inner)
 
 
 def _join(inputs: Inputs, node: exp.Join, where: list[exp.Expr], context: Context, plan_query: PlanQuery) -> None:
@@ -95,7 +62,7 @@ def _join(inputs: Inputs, node: exp.Join, where: list[exp.Expr], context: Contex
         )
     if str(node.method or "").upper() in {"NATURAL", "ASOF"}:
         raise not_supported(f"{node.method} JOIN", context.span(node))
-    right, described = _prefixed(item)
+    right, described = prefixed(item)
     scope = Scope(context.source, [*inputs.items, described], shared=inputs.shared)
     binder = Binder(scope, context.functions, lambda tree: plan_query(tree, context), context.lookup_name)
     kind = join_kind(node)
@@ -104,6 +71,8 @@ def _join(inputs: Inputs, node: exp.Join, where: list[exp.Expr], context: Contex
     inputs.relation = join(inputs.relation, right, kind, condition, extra, context.span(node.this))
     if kind not in {JoinKind.SEMI, JoinKind.ANTI}:
         inputs.items.append(described)
+    if node.args.get("using") and kind in {JoinKind.RIGHT, JoinKind.FULL}:
+        _merge_shared(inputs, node, described)
 
 
 def _condition(node: exp.Join, inputs: Inputs, described: Item, binder: Binder, context: Context) -> Scalar | None:
@@ -119,6 +88,29 @@ def _condition(node: exp.Join, inputs: Inputs, described: Item, binder: Binder, 
         return Scalar(tree, types.BOOLEAN, context.span(node))
     on = node.args.get("on")
     return binder.condition(on, "ON") if on is not None else None
+
+
+def _merge_shared(inputs: Inputs, node: exp.Join, right: Item) -> None:
+    """Let a column of USING be that of the side which has a row: the left one is NULL where it has none."""
+    merged, items = [], []
+    for column in node.args["using"]:
+        name = column.name.lower()
+        left = inputs.shared[name]
+        other = next(i for f, i in zip(right.fields, right.inner, strict=True) if f.name.lower() == name)
+        field = next(each for each in inputs.relation.fields if each.name == left)
+        tree = exp.Coalesce(this=_inner_column(left), expressions=[_inner_column(other)])
+        merged.append(Named(f"_using.{column.name}", Scalar(tree, field.type)))
+        items.append(Field(column.name, field.type))
+        inputs.shared[name] = f"_using.{column.name}"
+    passed = [Named(each.name, Scalar(_inner_column(each.name), each.type)) for each in inputs.relation.fields]
+    relation = inputs.relation
+    fields = (*relation.fields, *(Field(each.name, each.value.type) for each in merged))
+    inputs.relation = Relation(Project(relation.step, (*passed, *merged)), fields, relation.kind, relation.times)
+    inputs.items.insert(0, Item("_using", tuple(items), tuple(each.name for each in merged)))
+
+
+def _inner_column(name: str) -> exp.Column:
+    return exp.column(exp.to_identifier(name, quoted=True))
 
 
 def _bare(column: exp.Expr) -> exp.Column:
@@ -187,33 +179,3 @@ def _element(generator: exp.Expr, scalar: Scalar, columns: int, position: int) -
 
 def _no_subquery(tree: exp.Expr) -> Relation:
     raise PlanError("a subquery cannot stand in a generator's argument")
-
-
-def _semi_join(inputs: Inputs, condition: exp.Expr, context: Context, plan_query: PlanQuery) -> bool:
-    """Turn EXISTS over a stream, with its conditions, into a semi join; say whether it was one."""
-    inner = condition.unnest()
-    if not isinstance(inner, exp.Exists) or not isinstance(inner.this, exp.Select):
-        return False
-    query = inner.this
-    from_ = query.args.get("from_")
-    if from_ is None or query.args.get("group") or query.args.get("joins"):
-        return False
-    item = plan_source(from_.this, context, plan_query)
-    correlated = query.args.get("where")
-    if item.relation.kind is Kind.STATIC and inputs.relation.kind is Kind.APPEND and correlated is None:
-        return False
-    if len(inputs.items) == 1 and inputs.items[0].inner == tuple(f.name for f in inputs.items[0].fields):
-        _prefix_first(inputs)
-    right, described = _prefixed(item)
-    scope = Scope(context.source, [*inputs.items, described], shared=inputs.shared)
-    binder = Binder(scope, context.functions, lambda t: plan_query(t, context), context.lookup_name)
-    test = binder.condition(correlated.this, "WHERE") if correlated is not None else None
-    inputs.relation = join(inputs.relation, right, JoinKind.SEMI, test, (), context.span(inner))
-    return True
-
-
-def _prefix_first(inputs: Inputs) -> None:
-    only = inputs.items[0]
-    source = inputs.pending if inputs.pending is not None else SourceItem(only.alias, inputs.relation)
-    inputs.relation, described = _prefixed(source)
-    inputs.items[0], inputs.pending = described, None

@@ -1,5 +1,7 @@
 """A relation goes in, the columns that identify its rows come out."""
 
+from collections.abc import Iterator
+
 from sqlglot import exp
 
 from headrace.plan.joins import conjuncts
@@ -61,8 +63,8 @@ def _keys(step: Step, names: tuple[str, ...]) -> set[Key]:
         case Project(columns=columns, input=below):
             passed: dict[str, str] = {}
             for column in columns:
-                if isinstance(column.value.tree, exp.Column):
-                    passed.setdefault(column.value.tree.name, column.name)
+                if (name := _passed_on(column.value.tree)) is not None:
+                    passed.setdefault(name, column.name)
             return _renamed(_keys(below, _names_below(below)), passed)
         case Join():
             return _of_join(step)
@@ -123,6 +125,13 @@ def _of_join(step: Join) -> set[Key]:
         return left
     equal = _equal_columns(step)
     keys = {one | other for one in left for other in right}
+    if step.kind is JoinKind.FULL:
+        pairs = dict(_pairs(step))
+        keys |= {
+            frozenset(_merged(name, pairs[name]) for name in key)
+            for key in left
+            if key <= pairs.keys() and frozenset(pairs[name] for name in key) in right
+        }
     if any(key <= equal for key in right) and step.kind in {JoinKind.INNER, JoinKind.LEFT}:
         keys |= left  # a left row meets at most one right row
     if any(key <= equal for key in left) and step.kind in {JoinKind.INNER, JoinKind.RIGHT}:
@@ -130,15 +139,35 @@ def _of_join(step: Join) -> set[Key]:
     return keys
 
 
-def _equal_columns(step: Join) -> Key:
-    """Return the columns that the condition sets equal to one of the other side."""
-    found: set[str] = set()
+def _pairs(step: Join) -> Iterator[tuple[str, str]]:
+    """Yield the columns that the condition sets equal, that of the left side first."""
+    lefts = set(_names_below(step.left))
     for test in conjuncts(step.condition.tree) if step.condition is not None else ():
         if isinstance(test, exp.EQ):
-            sides = (test.this.unnest(), test.expression.unnest())
-            if all(isinstance(side, exp.Column) for side in sides):
-                found |= {side.name for side in sides}
-    return frozenset(found)
+            one, other = test.this.unnest(), test.expression.unnest()
+            if isinstance(one, exp.Column) and isinstance(other, exp.Column):
+                yield (one.name, other.name) if one.name in lefts else (other.name, one.name)
+
+
+def _equal_columns(step: Join) -> Key:
+    """Return the columns that the condition sets equal to one of the other side."""
+    return frozenset(name for pair in _pairs(step) for name in pair)
+
+
+def _merged(left: str, right: str) -> str:
+    """Return what stands for the key of a full join: that of the side which has a row."""
+    return f"{left} or {right}"
+
+
+def _passed_on(tree: exp.Expr) -> str | None:
+    """Return the column that an expression passes on as it is, or the merged one of a full join."""
+    match tree:
+        case exp.Column():
+            return str(tree.name)
+        case exp.Coalesce(this=exp.Column() as left, expressions=[exp.Column() as right]):
+            return _merged(left.name, right.name)
+        case _:
+            return None
 
 
 def _first_of_each(step: Filter) -> set[Key]:

@@ -16,8 +16,11 @@ from headrace.plan.steps import (
     Deduplicate,
     Join,
     Literals,
+    Rank,
     ReadRelation,
+    ReadTable,
     Scan,
+    SetOperation,
     Sort,
     Step,
     TopRows,
@@ -86,6 +89,10 @@ def _of_step(step: Step, functions: Mapping[str, Function]) -> Reason:
             return "it reads rows that are no Kafka topic", "Only Kafka is read row by row."
         case Join(streaming=True):
             return "two streams are joined", "Spark joins streams batch by batch."
+        case ReadTable(table=table) if table.live:
+            return f"table {table.name} changes", "What a change withdraws is known batch by batch."
+        case Join(maintained=True) | Rank() | SetOperation():
+            return "rows are kept current", "What a change withdraws is known batch by batch."
         case AssignWindows(window=Session()):
             return "sessions are merged", "Spark merges sessions batch by batch."
         case Aggregate(updating=False):

@@ -11,8 +11,9 @@ from headrace.language.statements import Emit
 from headrace.plan import types
 from headrace.plan.binding import Binder, aggregates_in, is_generator
 from headrace.plan.context import Context, check_composable, not_supported
-from headrace.plan.from_clause import Inputs, plan_from
+from headrace.plan.from_clause import plan_from
 from headrace.plan.grouping import Grouped, filtered, group, window_column
+from headrace.plan.inputs import Inputs
 from headrace.plan.joins import conjuncts
 from headrace.plan.ranking import compared, rank, ranking_filter
 from headrace.plan.scope import Scope, did_you_mean

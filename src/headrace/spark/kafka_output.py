@@ -8,7 +8,9 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from headrace.connectors.kafka.options import KafkaSink
 from headrace.connectors.kafka.sink import Writer, as_messages
+from headrace.spark.changes import by_key
 from headrace.spark.lower import KEEP, KEY
+from headrace.spark.maintained import WEIGHT
 from headrace.spark.scans import PART
 from headrace.spark.storage import Folder
 
@@ -31,11 +33,14 @@ class KafkaOutput:
     notes: Folder
     parts: int | None
     named: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()
+    """What identifies a row, where rows come and go."""
     known: int | None = None
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
         """Publish a batch."""
-        rows = messages(frame, self.options)
+        changing = WEIGHT in frame.columns
+        rows = messages(by_key(frame, self.options.key or self.key) if changing else frame, self.options)
         match self.guarantee:
             case "exactly-once":
                 self._exactly_once(rows, batch)

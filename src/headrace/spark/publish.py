@@ -9,8 +9,10 @@ from pyspark.sql import DataFrame
 
 from headrace.connectors.files import sink as files
 from headrace.connectors.files.options import FilesSink
+from headrace.spark.changes import as_changes
 from headrace.spark.collect import published
 from headrace.spark.counting import Counter
+from headrace.spark.maintained import WEIGHT
 from headrace.spark.progress import Progress
 from headrace.spark.storage import Folder
 from headrace.spark.together import Together
@@ -38,7 +40,8 @@ def into_files(options: FilesSink, folder: Folder, run: str) -> Publish:
     """Return a function that writes a batch as files, exactly once."""
 
     def publish(frame: DataFrame, batch: int) -> None:
-        files.write_batch(frame, options, folder, run, batch)
+        rows = as_changes(frame) if WEIGHT in frame.columns else frame
+        files.write_batch(rows, options, folder, run, batch)
 
     return publish
 

@@ -532,10 +532,11 @@ def kafka_publisher(output: Output, run: Run) -> KafkaOutput:
     guarantee = guarantee_of(output.sink, real_time=real_time)
     if guarantee == "exactly-once":
         properties["transaction.timeout.ms"] = str(int(options.transaction_timeout.total_seconds() * 1000))
-    parts = run.plan.settings.shuffle_partitions if split_of(unsorted(output.relation)) is Split.CHANCE else None
-    return KafkaOutput(
-        options, guarantee, Writer(properties, name, options.topic or MARKERS, local=local), notes, parts
-    )
+    step = unsorted(output.relation)
+    by_content = is_maintained(step) or split_of(step) is Split.CHANCE
+    parts = run.plan.settings.shuffle_partitions if by_content else None
+    writer = Writer(properties, name, options.topic or MARKERS, local=local)
+    return KafkaOutput(options, guarantee, writer, notes, parts, key=output.key)
 
 
 def _kept_name(folder: Folder, file: str) -> str:

@@ -1,7 +1,9 @@
 package org.headrace.changelog;
 
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Dataset;
@@ -79,7 +81,7 @@ public final class Incremental {
     if (plan instanceof LogicalRDD leaf) {
       return source(leaf);
     } else if (plan instanceof Project project) {
-      return project(project);
+      return project(project, of(project.child()));
     } else if (plan instanceof Filter filter) {
       return filter(filter);
     } else if (plan instanceof Aggregate aggregate) {
@@ -127,9 +129,8 @@ public final class Incremental {
     return Plans.projected(rows, list, weight, !source.weighted());
   }
 
-  private Rel project(Project project) {
+  private Rel project(Project project, Rel below) {
     List<NamedExpression> list = Scala.list(project.projectList());
-    Rel below = of(project.child());
     List<NamedExpression> plain = new ArrayList<>();
     for (NamedExpression each : list) {
       Looked looked = lookedUp((Expression) each, below);
@@ -374,27 +375,36 @@ public final class Incremental {
     return Plans.operated(session, inputs, operator, columns, false);
   }
 
+  /** Spark may have put projections, and limits of subqueries, between a limit and the order that it goes by. */
   private Rel limit(LogicalPlan plan) {
+    Deque<LogicalPlan> above = new ArrayDeque<>();
+    LogicalPlan below = plan;
+    while (below instanceof GlobalLimit
+        || below instanceof LocalLimit
+        || below instanceof Offset
+        || below instanceof Project) {
+      above.push(below);
+      below = below.children().head();
+    }
     int first = 0;
     int limit = Integer.MAX_VALUE;
-    LogicalPlan below = plan;
-    while (true) {
-      if (below instanceof GlobalLimit global) {
+    for (LogicalPlan each : above) {
+      if (each instanceof GlobalLimit global) {
         limit = Math.min(limit, ((Number) global.limitExpr().eval(null)).intValue());
-        below = global.child();
-      } else if (below instanceof Offset offset) {
-        first = ((Number) offset.offsetExpr().eval(null)).intValue();
-        below = offset.child();
-      } else if (below instanceof LocalLimit local) {
-        below = local.child();
-      } else {
-        break;
+      } else if (each instanceof Offset offset) {
+        int left = ((Number) offset.offsetExpr().eval(null)).intValue();
+        first += left;
+        limit = limit == Integer.MAX_VALUE ? limit : Math.max(0, limit - left);
       }
     }
     List<SortOrder> order = below instanceof Sort sort ? Scala.list(sort.order()) : List.of();
     LogicalPlan inner = below instanceof Sort sort ? sort.child() : below;
     List<Attribute> columns = Scala.list(inner.output());
     Cut cut = new Cut(Cut.By.ROW_NUMBER, first, limit);
-    return ranked(of(inner), List.of(), columns, order, List.of(), cut, columns);
+    Rel rel = ranked(of(inner), List.of(), columns, order, List.of(), cut, columns);
+    for (LogicalPlan each : above) {
+      rel = each instanceof Project project ? project(project, rel) : rel;
+    }
+    return rel;
   }
 }
