@@ -269,12 +269,17 @@ class Application:
         for output in self.plan.outputs:
             if takes_changes(output):
                 continue
+            if output.role == "view":
+                self._start_view(output, run, trigger)
+                continue
             store = self._durable(output, run)
             self._stores[output.name.lower()] = store
             real_time = is_real_time(output, self.plan.settings)
             publisher = self._publisher(output, store, run, notice)
             run.add(output, publisher, self._real_time_trigger() if real_time else trigger, remember=True)
         self._run = run
+        if self._kept is not None:
+            self._note_views(self._kept)
         run.start()
         run.report(f"headrace-{self.name}")
         return self
@@ -299,7 +304,23 @@ class Application:
                 if _is_table(output):
                     writer = takers[output.name].writer
                     writer.prepare([TableColumn(c.name, c.type) for c in columns[output.name]], output.key)
-        self._note_views(kept)
+
+    def _start_view(self, output: Output, run: "Run", trigger: dict[str, Any]) -> None:
+        """Prepare a view whose rows replace each other by key, or one that is published as a whole."""
+        from headrace.spark.publish import into_nothing, into_view, into_whole_view
+        from headrace.spark.run import columns_in
+
+        kept = self._kept or self._keeping()
+        folder = output.name.lower()
+        taker: Any = kept.takers(folder, [output], None, _is_shown)[output.name]
+        store = kept.of_output[folder]
+        anew = output.relation.kind is not Kind.STATIC and run.is_new(folder)
+        running = run.add(output, into_nothing(), trigger, remember=True)
+        kept.define(folder, [output], {output.name: columns_in(running.frame)}, anew=anew)
+        if output.relation.kind is Kind.STATIC:
+            running.publish = into_whole_view(taker, store, output.name, kept.query(folder))
+        else:
+            running.publish = into_view(taker, store, output.name, output.key)
 
     def _keeping(self) -> Kept:
         state = self.state_folder()

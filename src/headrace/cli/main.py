@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from headrace.cli.broker import broker_app
 from headrace.cli.failures import reported
+from headrace.cli.forget import forget
 from headrace.cli.handle import handle
 from headrace.cli.variables import variables_of
 from headrace.cli.view import view_app
@@ -40,6 +41,7 @@ app = typer.Typer(
 app.add_typer(broker_app, name="broker", no_args_is_help=True)
 app.add_typer(view_app, name="view", no_args_is_help=True)
 app.command()(handle)
+app.command()(forget)
 
 File = Annotated[Path, typer.Argument(metavar="FILE.sql", help="The application.", show_default=False)]
 Variables = Annotated[

@@ -47,6 +47,7 @@ class States:
     def take_events(self, messages: Iterable[Message]) -> None:
         """Take in messages of the events topic."""
         key, number = self._tables.key, self._tables.number
+        oldest = self._oldest()
         for message in messages:
             try:
                 if message.value() is None:
@@ -58,7 +59,8 @@ class States:
                 self._notice(f"{name_of(message)} is not an event: {error}")
                 continue
             at = message.timestamp()[1]
-            self._history.happened(event[key], event[number], event, event[COMMAND_ID], at, place_of(message))
+            command = event[COMMAND_ID] if at >= oldest else None
+            self._history.happened(event[key], event[number], event, command, at, place_of(message))
 
     def take_rejections(self, messages: Iterable[Message]) -> None:
         """Take in messages of the rejections topic."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
+from pyspark.errors.exceptions.captured import UnsupportedOperationException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 
@@ -94,11 +95,15 @@ class StandIns:
 
 def _refusal(error: Exception) -> Exception:
     cause = getattr(error, "java_exception", None)
-    if cause is None or "UnsupportedOperationException" not in str(cause.getClass().getName()):
+    if isinstance(error, UnsupportedOperationException):
+        reason = str(error).splitlines()[0]
+    elif cause is not None and "UnsupportedOperationException" in str(cause.getClass().getName()):
+        reason = str(cause.getMessage())
+    else:
         return error
     return HeadraceError(
         "this query cannot be kept current",
-        detail=f"Spark computes it with: {cause.getMessage()}.",
+        detail=f"Spark computes it with: {reason}.",
         hint="Put that part into a query over rows that do not change.",
     )
 

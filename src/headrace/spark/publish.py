@@ -1,5 +1,6 @@
 """One function per kind of output: a batch goes in, rows reach their destination."""
 
+from collections import Counter as Counted
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from threading import Event
@@ -10,12 +11,13 @@ from pyspark.sql import DataFrame
 from headrace.connectors.files import sink as files
 from headrace.connectors.files.options import FilesSink
 from headrace.spark.changes import as_changes
-from headrace.spark.collect import published
+from headrace.spark.collect import collect, published
 from headrace.spark.counting import Counter
 from headrace.spark.maintained import WEIGHT
 from headrace.spark.progress import Progress
 from headrace.spark.storage import Folder
-from headrace.spark.together import Together
+from headrace.spark.together import Taker, Together
+from headrace.views.definition import Delta, Reflects, Row, ViewStore
 from headrace.views.store import Change, Store
 
 Publish = Callable[[DataFrame, int], int | None]
@@ -34,6 +36,53 @@ def into_store(store: Store, name: str, notice: Notice | None = None) -> Publish
         return len(changes)
 
     return publish
+
+
+def into_view(taker: Taker, store: ViewStore, name: str, key: tuple[str, ...]) -> Publish:
+    """Return a function that keeps a view whose rows replace each other by key."""
+
+    def publish(frame: DataFrame, batch: int) -> int:
+        deleted: list[Row] = []
+        inserted: list[Row] = []
+        for each in published(frame):
+            row = tuple(each.row.values())
+            old = store.get(name, [each.row[column] for column in key])
+            new = [row] if each.keep else []
+            if old != new:
+                deleted += old
+                inserted += new
+        taker.take(batch, {name: Delta(deleted, inserted)}, Reflects())
+        return len(deleted) + len(inserted)
+
+    return publish
+
+
+def into_whole_view(taker: Taker, store: ViewStore, name: str, query: str) -> Publish:
+    """Return a function that keeps a view which is published as a whole by each start."""
+
+    def publish(frame: DataFrame, batch: int) -> int:
+        delta = difference(list(store.rows(name)), [tuple(row.values()) for row in collect(frame)])
+        last = store.last_batch(query)
+        if delta.deleted or delta.inserted or last is None:
+            taker.take(0 if last is None else last + 1, {name: delta}, Reflects())
+        return len(delta.deleted) + len(delta.inserted)
+
+    return publish
+
+
+def difference(old: Sequence[Row], new: Sequence[Row]) -> Delta:
+    """Return what makes one bag of rows of another.
+
+    >>> difference([(1,), (2,)], [(2,), (2,)])
+    Delta(deleted=[(1,)], inserted=[(2,)])
+    """
+    left = {repr(row): row for row in (*old, *new)}
+    counts = Counted(map(repr, new))
+    counts.subtract(map(repr, old))
+    return Delta(
+        [left[text] for text, count in counts.items() for _ in range(max(-count, 0))],
+        [left[text] for text, count in counts.items() for _ in range(max(count, 0))],
+    )
 
 
 def into_files(options: FilesSink, folder: Folder, run: str) -> Publish:

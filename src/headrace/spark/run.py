@@ -33,8 +33,7 @@ from headrace.spark.heartbeats import Heartbeats, idle_after, send
 from headrace.spark.kafka import MARKERS, prepare_sink
 from headrace.spark.kafka_output import KafkaOutput
 from headrace.spark.kafka_report import Reporter
-from headrace.spark.lower import KEY, Lowering
-from headrace.spark.maintained import WEIGHT
+from headrace.spark.lower import HIDDEN, KEY, Lowering
 from headrace.spark.mistakes import blame, failure
 from headrace.spark.place import FAR, Place
 from headrace.spark.progress import Progress
@@ -49,6 +48,13 @@ POLL = 0.2
 def unsorted(relation: Relation) -> Step:
     """Return the step that gives a relation's rows in any order."""
     return relation.step.input if isinstance(relation.step, Sort) else relation.step
+
+
+def columns_in(frame: DataFrame) -> list[ViewColumn]:
+    """Return the columns of a frame that a user sees, in the words of Spark."""
+    return [
+        ViewColumn(each.name, each.dataType.simpleString()) for each in frame.schema.fields if each.name not in HIDDEN
+    ]
 
 
 def query_folder(outputs: Sequence[Output]) -> str:
@@ -111,14 +117,7 @@ class Running:
         """Return the columns of each output of a query with several, in the words of Spark."""
         if not isinstance(self.publish, Together):
             raise TypeError("only outputs that take changes tell their columns")
-        return {
-            part.output.name: [
-                ViewColumn(each.name, each.dataType.simpleString())
-                for each in part.frame.schema.fields
-                if each.name != WEIGHT
-            ]
-            for part in self.publish.parts
-        }
+        return {part.output.name: columns_in(part.frame) for part in self.publish.parts}
 
     def start(self) -> None:
         """Start the query, from its checkpoint if there is one."""

@@ -14,7 +14,7 @@ from headrace.errors import HeadraceError, PlanError
 from headrace.plan.scope import did_you_mean
 from headrace.views.definition import Delta, FeedBatch, Reflects, Row, ViewDefinition
 from headrace.views.sqlite_connections import Connections, transaction
-from headrace.views.sqlite_feed import prune, read_batches, write_changes
+from headrace.views.sqlite_feed import prune, purge_changes, read_batches, write_changes
 from headrace.views.sqlite_query import plan_view_query
 from headrace.views.sqlite_schema import (
     HIDDEN,
@@ -111,6 +111,21 @@ class SqliteViewStore:
                     connection.execute(f"DELETE FROM {HIDDEN}feed WHERE view = ?", (view.name,))
                     connection.execute(f"DELETE FROM {HIDDEN}views WHERE name = ?", (view.name,))
             connection.execute(f"DELETE FROM {HIDDEN}batches WHERE query = ?", (query,))
+
+    def purge(self, view: str, column: str, value: Any) -> int:
+        """Take the rows with a value out of the change feed of a view; return how many there were."""
+        with self._connections.writing() as connection, transaction(connection):
+            _, found = _named(connection, view)
+            place = [each.name.lower() for each in found.columns].index(column.lower())
+            (sought,) = encoded_key([value], [found.columns[place]])
+            return purge_changes(connection, found.name, place, sought)
+
+    def wipe(self) -> bool:
+        """Rewrite the file without the remains of what was deleted; False if a reader still holds an old copy."""
+        with self._connections.writing() as connection:
+            connection.execute("VACUUM")
+            busy: int = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            return not busy
 
     # --- reading --------------------------------------------------------------------------------------
 

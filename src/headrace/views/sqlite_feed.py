@@ -16,7 +16,7 @@ from headrace.views.definition import Delta, FeedBatch, Row, ViewDefinition
 from headrace.views.sqlite_schema import HIDDEN
 from headrace.views.sqlite_values import codec, decoded, instant_text
 
-__all__ = ["KEEP", "prune", "read_batches", "write_changes"]
+__all__ = ["KEEP", "prune", "purge_changes", "read_batches", "write_changes"]
 
 KEEP = timedelta(days=7)
 """How long a feed is kept if the view does not say."""
@@ -74,6 +74,24 @@ def prune(connection: sqlite3.Connection, query: str, views: Sequence[ViewDefini
             f"AND batch < (SELECT max(batch) FROM {HIDDEN}batches WHERE query = ?)",
             (query, old, query),
         )
+
+
+def purge_changes(connection: sqlite3.Connection, view: str, place: int, value: Any) -> int:
+    """Take the rows that have an encoded value at a place out of the feed of a view; return how many there were."""
+    removed = 0
+    found = connection.execute(
+        f"SELECT batch, ordinal, rows FROM {HIDDEN}feed WHERE view = ? ORDER BY batch, ordinal", (view,)
+    ).fetchall()
+    for batch, ordinal, text in found:
+        rows = json.loads(text, object_hook=_from_object)
+        kept = [row for row in rows if row[place] != value]
+        removed += len(rows) - len(kept)
+        chunk = "WHERE view = ? AND batch = ? AND ordinal = ?"
+        if not kept:
+            connection.execute(f"DELETE FROM {HIDDEN}feed {chunk}", (view, batch, ordinal))
+        elif len(kept) < len(rows):
+            connection.execute(f"UPDATE {HIDDEN}feed SET rows = ? {chunk}", (_text(kept), view, batch, ordinal))
+    return removed
 
 
 def _last_before(connection: sqlite3.Connection, query: str, at: datetime) -> int | None:

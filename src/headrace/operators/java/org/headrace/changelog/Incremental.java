@@ -70,7 +70,10 @@ public final class Incremental {
     Rel rel = node(plan);
     List<Attribute> wanted = Scala.list(plan.output());
     List<Attribute> given = rel.columns();
-    boolean same = wanted.size() == given.size();
+    boolean same =
+        wanted.size() == given.size()
+            && rel.plan().output().last().exprId().equals(rel.weight().exprId())
+            && rel.plan().output().size() == given.size() + 1;
     for (int i = 0; same && i < wanted.size(); i++) {
       same = wanted.get(i).exprId().equals(given.get(i).exprId());
     }
@@ -151,7 +154,7 @@ public final class Incremental {
   private record Looked(Expression expression, Rel rel) {}
 
   private Looked lookedUp(Expression expression, Rel rel) {
-    if (expression instanceof ScalarSubquery subquery) {
+    if (expression instanceof ScalarSubquery subquery && !isStatic(subquery.plan())) {
       if (!subquery.plan().maxRows().isDefined() || ((Number) subquery.plan().maxRows().get()).longValue() > 1) {
         throw new UnsupportedOperationException("a subquery that may give several rows as one value");
       }
@@ -275,7 +278,29 @@ public final class Incremental {
     return Plans.projected(grouped.plan(), results, grouped.weight(), grows);
   }
 
+  /** Say whether a plan gives the same rows for ever: nothing in it stands for a stream. */
+  private boolean isStatic(LogicalPlan plan) {
+    for (LogicalPlan leaf : Scala.<LogicalPlan>list(plan.collectLeaves())) {
+      if (leaf instanceof LogicalRDD rows && sources.containsKey(rows.rdd().id())) {
+        return false;
+      }
+    }
+    return !(plan instanceof LocalRelation) && !(plan instanceof OneRowRelation);
+  }
+
+  /** Join rows that come and go with a table that never changes: Spark does that row by row. */
+  private Rel joinTable(Join join, boolean tableOnTheRight) {
+    Rel rows = of(tableOnTheRight ? join.left() : join.right());
+    LogicalPlan left = tableOnTheRight ? rows.plan() : join.left();
+    LogicalPlan right = tableOnTheRight ? join.right() : rows.plan();
+    LogicalPlan plan = new Join(left, right, join.joinType(), join.condition(), join.hint());
+    return new Rel(plan, Scala.list(join.output()), rows.weight(), rows.grows());
+  }
+
   private Rel join(Join join) {
+    if (isStatic(join.right()) || isStatic(join.left())) {
+      return joinTable(join, isStatic(join.right()));
+    }
     Rel left = of(join.left());
     Rel right = of(join.right());
     JoinOperator.Kind kind = kind(join.joinType());
