@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -100,6 +101,13 @@ class Ledger:
 
     def rejections(self) -> list[dict[str, Any]]:
         return topics.rows(self.servers, self.topic("rejections"))
+
+    def await_balance(self, account: str, balance: object, seconds: float = 60) -> None:
+        deadline = time.monotonic() + seconds
+        while self.balances().get(account) != balance:
+            assert not self.failures, self.failures
+            assert time.monotonic() < deadline, f"{account} has {self.balances().get(account)}, not {balance}"
+            time.sleep(0.05)
 
     def balances(self) -> dict[str, Decimal]:
         found: dict[str, Decimal] = {}

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -49,11 +50,8 @@ def run_once_through(ledger):
 
 
 def settings(ledger, topic):
-    [found] = (
-        AdminClient({"bootstrap.servers": ledger.servers})
-        .describe_configs([ConfigResource(ResourceType.TOPIC, topic)])
-        .values()
-    )
+    client = AdminClient({"bootstrap.servers": ledger.servers})
+    [found] = client.describe_configs([ConfigResource(ResourceType.TOPIC, topic)]).values()
     names = ("segment.ms", "min.cleanable.dirty.ratio", "min.compaction.lag.ms", "cleanup.policy")
     return {name: (entry.value, entry.source) for name, entry in found.result(30).items() if name in names}
 
@@ -138,6 +136,32 @@ def test_forgetting_an_account(filled):
     assert ledger.balances()["A1"] == 5
 
 
+@pytest.mark.spark
+def test_an_application_that_runs_is_waited_for(ledger):
+    ledger.send(*ledger.opened("A1", 100, owner=SECRET), *ledger.opened("A2"))
+    ledger.handle()
+    state = ["--state", str(ledger.folder / "state")]
+    with subprocess.Popen(
+        [HEADRACE, "run", str(APPLICATION), *ledger.variables, *state], stdout=subprocess.DEVNULL, text=True
+    ) as process:
+        try:
+            deadline = time.monotonic() + 240
+            while (view := open_view(ledger.application, "balances")) is None or view.get("A1") is None:
+                assert process.poll() is None
+                assert time.monotonic() < deadline
+                time.sleep(0.2)
+            code, report, done = forget(ledger, "--key", "account=A1")
+            assert code == 0, done.stdout + done.stderr
+            assert "which runs" in done.stderr
+            assert (report["view", "balances"]["removed"], report["view", "statement"]["removed"]) == (1, 2)
+            assert [row["account"] for row in view.rows()] == ["A2"]
+            assert process.poll() is None
+        finally:
+            process.terminate()
+    files = [path for path in (ledger.folder / "state").rglob("*.sqlite*") if path.is_file()]
+    assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
+
+
 def test_a_topic_that_is_not_compacted_is_told(make_ledger):
     ledger = make_ledger(**{"cleanup.policy": "delete", "retention.ms": "3600000"})
     ledger.send(*ledger.opened("A1", 100))
@@ -147,6 +171,18 @@ def test_a_topic_that_is_not_compacted_is_told(make_ledger):
     assert (code, log["remains"]) == (0, 2)
     assert log["note"] == "it is not compacted: each stays for 1 hour"
     assert ledger.events() == []
+
+
+def test_a_handler_that_runs_forgets_too(ledger):
+    ledger.send(*ledger.opened("A1", 100))
+    with ledger.handling(ledger.handler()):
+        ledger.await_balance("A1", 100)
+        code, report, done = forget(ledger, "--key", "account=A1")
+        assert code == 0, done.stdout + done.stderr
+        assert report["table", "events"]["removed"] == 2
+        ledger.send(*ledger.opened("A1", 5, owner="cleo"))
+        ledger.await_balance("A1", 5)
+    assert ledger.rejections() == []
 
 
 def test_what_nobody_has_is_refused(ledger):

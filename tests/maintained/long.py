@@ -13,36 +13,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from hypothesis import HealthCheck, Phase, given, seed, settings
-
 from headrace.testing.spark_driver import SparkEngine
-from maintained.reference import verdict
-from maintained.running import Mismatch, check_alone, check_group, refusal
-from maintained.sequences import Sequence_, printed, sequences, shorter
+from maintained.drawing import drawn
+from maintained.running import Mismatch, check_alone, check_group, refusal, verdict
+from maintained.sequences import Sequence_, printed, shorter
 from maintained.templates import ALL, Template
 
 PATIENCE = 60
 """How many shorter sequences are tried to make a failure small."""
-
-
-def drawn(count: int, most: int, start: int) -> list[Sequence_]:
-    """Return random sequences; the first that Hypothesis thinks of is the plainest, and left out."""
-    found: list[Sequence_] = []
-
-    @seed(start)
-    @settings(
-        max_examples=count + 1,
-        phases=[Phase.generate],
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(sequences(most))
-    def draw(sequence: Sequence_) -> None:
-        found.append(sequence)
-
-    draw()
-    return found[1:]
 
 
 def groups(templates: Sequence[Template], runs: int, size: int, start: int) -> Iterator[list[Template]]:
@@ -58,7 +36,9 @@ def groups(templates: Sequence[Template], runs: int, size: int, start: int) -> I
             runs -= len(group)
 
 
-def smallest(template: Template, sequence: Sequence_, mismatch: Mismatch, engine: SparkEngine) -> tuple[Sequence_, Mismatch]:
+def smallest(
+    template: Template, sequence: Sequence_, mismatch: Mismatch, engine: SparkEngine
+) -> tuple[Sequence_, Mismatch]:
     """Return the shortest sequence that was found to fail, and how it fails."""
     sequence = sequence[: mismatch.batch]
     tried = 0
@@ -103,17 +83,17 @@ def main() -> int:
     parser.add_argument("--batches", type=int, default=6, help="the most batches of a sequence")
     parser.add_argument("--together", type=int, default=30, help="how many templates share a sequence and a query")
     parser.add_argument("--only", default="", help="names of templates, separated by commas")
-    given_options = parser.parse_args()
-    wanted = [each for each in ALL if not given_options.only or each.name in given_options.only.split(",")]
+    given = parser.parse_args()
+    wanted = [each for each in ALL if not given.only or each.name in given.only.split(",")]
     refused = {each.name: why for each in wanted if (why := refusal(each)) is not None}
     for name, why in refused.items():
         _say(f"refused {name}: {why}")
     templates = [each for each in wanted if each.name not in refused]
-    plan = list(groups(templates, given_options.runs, given_options.together, given_options.seed))
+    plan = list(groups(templates, given.runs, given.together, given.seed))
     engine = SparkEngine()
     done = failed = 0
     began = time.monotonic()
-    for group, sequence in zip(plan, drawn(len(plan), given_options.batches, given_options.seed), strict=True):
+    for group, sequence in zip(plan, drawn(len(plan), given.batches, given.seed), strict=True):
         mismatches = check_group(group, sequence, engine)
         done += len(group)
         failed += len(mismatches)

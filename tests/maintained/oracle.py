@@ -22,8 +22,8 @@ _SCHEMA = {
 
 def translated(template: Template) -> str:
     """Return a template in DuckDB's SQL."""
-    if template.oracle is not None:
-        return template.oracle
+    if template.duckdb is not None:
+        return template.duckdb
     return sqlglot.transpile(template.sql, read="spark", write="duckdb")[0]
 
 

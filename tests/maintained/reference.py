@@ -1,14 +1,12 @@
-"""A mismatch goes in; what Spark itself answers from scratch comes out, for where DuckDB may be the one that is wrong."""
+"""Tables as they stand go in; what Spark itself answers from scratch comes out."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from headrace.spark.collect import collect
-from maintained.oracle import Oracle, unmatched
-from maintained.running import Mismatch
-from maintained.sequences import COLUMNS, Batch
+from maintained.oracle import Oracle
+from maintained.sequences import COLUMNS
 from maintained.templates import Template
 
 _TYPES = {
@@ -32,13 +30,3 @@ def answer(template: Template, oracle: Oracle) -> list[tuple[Any, ...]]:
     finally:
         for name in COLUMNS:
             session.catalog.dropTempView(name)
-
-
-def verdict(mismatch: Mismatch, sequence: Sequence[Batch]) -> str:
-    """Return a line that says whether Spark agrees with DuckDB after the batch that went wrong."""
-    oracle = Oracle()
-    for batch in sequence[: mismatch.batch]:
-        oracle.take(batch)
-    own = answer(mismatch.template, oracle)
-    extra, missing = unmatched(own, oracle.answer(mismatch.template))
-    return f"Spark gives {own}, DuckDB other rows" if extra or missing else "Spark and DuckDB agree on what it should be"

@@ -11,6 +11,7 @@ from headrace.application import Application
 from headrace.errors import HeadraceError, Source
 from headrace.testing.driver import START_AT
 from headrace.testing.spark_driver import SparkDriver, SparkEngine
+from maintained import reference
 from maintained.oracle import Oracle, unmatched
 from maintained.sequences import COLUMNS, Batch
 from maintained.templates import TABLES, Template
@@ -38,7 +39,8 @@ class Mismatch:
 def refusal(template: Template) -> str | None:
     """Return why a template is not planned, or None if it is."""
     try:
-        Application(directory=Path(tempfile.gettempdir())).add(Source(_APPLICATION, f"{TABLES}CREATE VIEW {_name(template)} AS {template.sql};"))
+        text = f"{TABLES}CREATE VIEW {_name(template)} AS {template.sql};"
+        Application(directory=Path(tempfile.gettempdir())).add(Source(_APPLICATION, text))
     except HeadraceError as error:
         return error.message
     return None
@@ -46,6 +48,11 @@ def refusal(template: Template) -> str | None:
 
 def _name(template: Template) -> str:
     return f"q_{template.name}"
+
+
+def expected(template: Template, oracle: Oracle) -> list[tuple[Any, ...]]:
+    """Return the rows that a template should give over the tables as they stand."""
+    return reference.answer(template, oracle) if template.by_spark else oracle.answer(template)
 
 
 def check_together(templates: Sequence[Template], sequence: Sequence[Batch], engine: SparkEngine) -> list[Mismatch]:
@@ -57,7 +64,7 @@ def check_together(templates: Sequence[Template], sequence: Sequence[Batch], eng
             for each in templates:
                 if each.name not in found:
                     given = [tuple(row.values()) for row in driver.rows(_name(each))]
-                    extra, missing = unmatched(given, oracle.answer(each))
+                    extra, missing = unmatched(given, expected(each, oracle))
                     if extra or missing:
                         found[each.name] = Mismatch(each, number, tuple(extra), tuple(missing))
     return list(found.values())
@@ -69,11 +76,17 @@ def check_group(templates: Sequence[Template], sequence: Sequence[Batch], engine
         return check_together(templates, sequence, engine)
     except HeadraceError as error:
         if len(templates) == 1:
-            return [Mismatch(templates[0], len(sequence), error=str(error))]
+            return [Mismatch(templates[0], len(sequence), error=_said(error))]
         middle = len(templates) // 2
         halves = (templates[:middle], templates[middle:])
         found = [each for half in halves for each in check_group(half, sequence, engine)]
-        return found or [Mismatch(templates[0], len(sequence), error=f"only in one query with others: {error}")]
+        return found or [Mismatch(templates[0], len(sequence), error=f"only in one query with others: {_said(error)}")]
+
+
+def _said(error: HeadraceError) -> str:
+    """Return what an error says, but for the stacks of Spark's threads."""
+    lines = str(error).splitlines()
+    return "\n".join(line for line in lines if not line.startswith("\tat "))[:2000]
 
 
 def check_alone(template: Template, sequence: Sequence[Batch], engine: SparkEngine) -> Mismatch | None:
@@ -110,3 +123,12 @@ def _states(driver: SparkDriver, sequence: Sequence[Batch]) -> Iterator[tuple[in
                 driver.stop_and_resume()
             yield number, oracle
 
+
+def verdict(mismatch: Mismatch, sequence: Sequence[Batch]) -> str:
+    """Return a line that says whether Spark agrees with DuckDB after the batch that went wrong."""
+    oracle = Oracle()
+    for batch in sequence[: mismatch.batch]:
+        oracle.take(batch)
+    own = reference.answer(mismatch.template, oracle)
+    extra, missing = unmatched(own, expected(mismatch.template, oracle))
+    return f"Spark gives {own}, DuckDB other rows" if extra or missing else "Spark gives from scratch what is expected"

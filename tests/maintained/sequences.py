@@ -100,7 +100,9 @@ def writes(draw: st.DrawFn, name: str) -> Write:
 @st.composite
 def batches(draw: st.DrawFn, least: int = 0) -> Batch:
     """Return one batch: of nothing, of one table, or of several at once."""
-    names = draw(st.lists(st.sampled_from(["a", "a", "a", "b", "b", "c", "e", "e"]), min_size=least, max_size=least + 8))
+    names = draw(
+        st.lists(st.sampled_from(["a", "a", "a", "b", "b", "c", "e", "e"]), min_size=least, max_size=least + 8)
+    )
     after = draw(st.sampled_from(["", "", "", "crash", "resume"]))
     return Batch(tuple(draw(writes(name)) for name in names), after)
 

@@ -239,6 +239,13 @@ def _view_key(options: ViewOptions, relation: Relation, statement: st.CreateView
                     span=next(each.value_span for each in statement.options if each.name.lower() == option),
                 )
     key = tuple(known[column.lower()] for column in options.key) or key_of(relation)
+    if options.ttl is not None and not key:
+        raise PlanError(
+            "a view with a time to live needs a key",
+            detail="What is forgotten may come again, and takes the place of the row that it had.",
+            hint="Add key = 'column', or publish what identifies a row.",
+            span=statement.query.span,
+        )
     if relation.kind is Kind.CHANGELOG and not is_maintained(relation.step) and not key:
         raise PlanError(
             "a view of windows that change needs their keys among its columns",

@@ -47,6 +47,7 @@ from headrace.spark.mistakes import blame
 from headrace.spark.place import Place
 from headrace.spark.ranking import top_rows
 from headrace.spark.records import quoted
+from headrace.spark.refreshing import Refreshing
 from headrace.spark.scans import PART
 
 KEY, KEEP = "__key", "__keep"
@@ -71,6 +72,7 @@ class Lowering:
     parted: bool = False
     scanned: int = 0
     stand_ins: StandIns | None = None
+    refreshing: Refreshing = field(default_factory=Refreshing)
     _standing: bool = False
     _shared: dict[str, DataFrame] | None = None
     _streams: list[tuple[int, str]] = field(default_factory=list)
@@ -114,7 +116,9 @@ class Lowering:
             case ReadDead(stream=stream):
                 return self._source(step, lambda: scans.dead(self.spark, stream, self.place))
             case ReadTable(table=table):
-                return self._source(step, lambda: scans.read_table(self.spark, table, self.place))
+                rows = self._source(step, lambda: scans.read_table(self.spark, table, self.place))
+                self.refreshing.add(table, rows, self.place.clock())
+                return rows
             case ReadRelation(name=name):
                 return self.defined[name]
             case Literals(sql=sql, span=span):

@@ -43,6 +43,8 @@ from headrace.spark.together import Part, Taker, Together, united
 from headrace.views.definition import ViewColumn
 
 POLL = 0.2
+FORGETTING = "1 second"
+"""How often a query whose views have a time to live looks for what is to be forgotten."""
 
 
 def unsorted(relation: Relation) -> Step:
@@ -107,6 +109,8 @@ class Running:
     progress: Progress = field(default_factory=lambda: Progress(""))
     observing: threading.Lock = field(default_factory=threading.Lock)
     folder: str | None = None
+    forgets: bool = False
+    """Whether some of its views have a time to live."""
 
     @property
     def checkpoint(self) -> Folder:
@@ -200,9 +204,23 @@ class Running:
     def wait(self) -> None:
         """Wait until all that is there is processed."""
         try:
-            self.active.processAllAvailable()
+            if self.forgets:
+                self._wait_for_empty_batch()
+            else:
+                self.active.processAllAvailable()
         except Exception as error:
             self.raise_failure(error)
+
+    def _wait_for_empty_batch(self) -> None:
+        """Wait until a batch that began after now has found nothing: a query that forgets never stops to run batches."""
+        last = self.active.lastProgress
+        begun = -1 if last is None else last.batchId
+        while self.active.isActive:
+            last = self.active.lastProgress
+            if last is not None and last.batchId >= begun + 2 and last.numInputRows == 0:
+                return
+            time.sleep(0.05)
+        self.check()
 
     def finish(self) -> None:
         """Wait until a bounded query has ended."""
@@ -356,7 +374,9 @@ class Run:
                 parts.append(Part(output, self._changes(output, step), takers[output.name]))
             frame = united(parts, self.lowering.session)
         publish = Together(parts, _source_names(together.step, self.place))
-        running = Running(named, frame, publish, self.place, trigger, folder=query_folder(outputs))
+        forgets = not self.place.bounded and any(output.view and output.view.ttl for output in outputs)
+        trigger = {"processingTime": FORGETTING} if forgets else trigger
+        running = Running(named, frame, publish, self.place, trigger, folder=query_folder(outputs), forgets=forgets)
         self.outputs.append(running)
         return running
 
@@ -369,7 +389,7 @@ class Run:
         return _kept_name(self.place.folder(folder), "name")
 
     def _changes(self, output: Output, step: Step) -> DataFrame:
-        remembered = output.view.ttl if output.view is not None else None
+        remembered = output.view.ttl if output.view is not None and not self.place.bounded else None
         if not is_maintained(step):
             return self.lowering.frame(step)
         try:
@@ -474,6 +494,7 @@ class Run:
                 for name, rows in each.seen.items():
                     counts[name] = max(counts.get(name, 0), rows)
             beats.beat(counts)
+            self.lowering.refreshing.refresh(self.place.clock())
             tick(figures)
             if not any(running.active.isActive for running in self.streaming):
                 return

@@ -19,14 +19,34 @@ class StoreTaker:
     columns: Mapping[str, tuple[str, ...]]
     notice: Notice | None = None
     watched: frozenset[str] = frozenset()
+    forgetful: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The keys of views whose query forgets: it may publish a row anew without withdrawing the old one."""
 
     def take(self, batch: int, deltas: Mapping[str, Delta], reflects: Reflects) -> None:
         """Take in a batch of all views at once."""
+        if self.forgetful:
+            deltas = {name: self._reconciled(name, delta) for name, delta in deltas.items()}
         if not self.store.take(self.query, batch, deltas, reflects) or self.notice is None:
             return
         for name, delta in deltas.items():
             if name in self.watched and (delta.deleted or delta.inserted):
                 self.notice(name, batch, changes_of(delta, self.columns[name]))
+
+
+    def _reconciled(self, name: str, delta: Delta) -> Delta:
+        """Return a change that fits what the store has, where the query has forgotten it."""
+        key = self.forgetful.get(name)
+        if key is None:
+            return delta
+        places = [self.columns[name].index(column) for column in key]
+        kept: dict[str, tuple[list[Row], list[Row]]] = {}
+        for row in (*delta.deleted, *delta.inserted):
+            values = [row[place] for place in places]
+            kept.setdefault(repr(values), (self.store.get(name, values), []))
+        for row in delta.inserted:
+            kept[repr([row[place] for place in places])][1].append(row)
+        changed = [(old, new) for old, new in kept.values() if old != new]
+        return Delta([row for old, _ in changed for row in old], [row for _, new in changed for row in new])
 
 
 @dataclass(slots=True)

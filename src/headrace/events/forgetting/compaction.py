@@ -6,9 +6,14 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource, ConfigSource
-from confluent_kafka.admin._resource import ResourceType
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ConfigSource,
+    ResourceType,
+)
 
 from headrace.connectors.kafka.options import KafkaConnection
 from headrace.events.clients import ANSWER, connection, told

@@ -91,8 +91,7 @@ final class AggregateOperator extends Operator {
     boolean extreme = function instanceof Min || function instanceof Max;
     Accumulator counted = invertible(function);
     if (counted != null && expression.isDistinct()) {
-      List<Expression> arguments = Scala.list(function.children());
-      return new Distinct(counted, Expressions.projection(arguments, input), set(number));
+      return new Distinct(counted, Expressions.arguments(function, input), set(number));
     }
     if (counted != null) {
       return counted;

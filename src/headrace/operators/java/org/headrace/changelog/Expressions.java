@@ -46,6 +46,12 @@ final class Expressions {
     return UnsafeProjection.create(Scala.<Expression>seq(expressions), Scala.seq(input));
   }
 
+  /** Return what DISTINCT tells rows apart by: the arguments of a function, equal numbers with equal bytes. */
+  static UnsafeProjection arguments(Expression function, List<Attribute> input) {
+    List<Expression> arguments = Scala.list(function.children());
+    return projection(arguments.stream().map(Expressions::normalized).toList(), input);
+  }
+
   static UnsafeProjection rows(List<DataType> types) {
     return UnsafeProjection.create(types.toArray(DataType[]::new));
   }

@@ -2,7 +2,9 @@ package org.headrace.changelog;
 
 import java.io.DataInput;
 import java.io.DataOutput;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
@@ -14,7 +16,7 @@ final class Recomputed implements Accumulator {
   private final UnsafeProjection projection;
   private final Multiset values;
   private final int width;
-  private final boolean distinct;
+  private final UnsafeProjection distinct;
 
   Recomputed(AggregateFunction function, List<Attribute> input, boolean distinct, Multiset values) {
     List<Attribute> used = input.stream().filter(function.references()::contains).toList();
@@ -22,7 +24,7 @@ final class Recomputed implements Accumulator {
     this.projection = Expressions.projection(used, input);
     this.width = used.size();
     this.values = values;
-    this.distinct = distinct;
+    this.distinct = distinct ? Expressions.arguments(function, used) : null;
   }
 
   @Override
@@ -36,10 +38,12 @@ final class Recomputed implements Accumulator {
   @Override
   public Object result() {
     evaluation.reset();
+    Set<Bytes> seen = new HashSet<>();
     values.each(
         (bytes, count) -> {
           InternalRow row = Unpack.row(bytes, width);
-          for (long i = 0; i < (distinct ? 1 : count); i++) {
+          boolean known = distinct != null && !seen.add(new Bytes(distinct.apply(row).copy().getBytes()));
+          for (long i = 0; i < (distinct == null ? count : known ? 0 : 1); i++) {
             evaluation.update(row);
           }
         });
