@@ -124,7 +124,7 @@ def test_which_step_forbids_real_time_mode(query, more, reason):
     app = Application()
     app.function("double", lambda n: 2 * n, "BIGINT", ["BIGINT"])
     text = f"""{STREAM}
-        CREATE TABLE t (k STRING, v STRING, PRIMARY KEY (k)) WITH (connector = 'memory', refresh = 'never');
+        CREATE TABLE t (k STRING, v STRING, PRIMARY KEY (k)) WITH (connector = 'memory');
         CREATE STREAM other (k STRING) WITH (connector = 'memory');
         CREATE STREAM idle (k STRING, at TIMESTAMP, WATERMARK FOR at AS at IDLE AFTER INTERVAL 1 SECOND)
           WITH (connector = 'kafka', topic = 'in');

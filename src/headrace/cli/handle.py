@@ -20,9 +20,7 @@ BETWEEN_LINES = timedelta(seconds=5)
 
 def handle(
     file: Annotated[Path, typer.Argument(metavar="FILE.sql", help="The application.", show_default=False)],
-    view: Annotated[
-        str, typer.Option(metavar="NAME", help="The materialised view that commands are decided against.")
-    ],
+    view: Annotated[str, typer.Option(metavar="NAME", help="The materialised view that commands are decided against.")],
     module: Annotated[
         str, typer.Option(metavar="NAME", help="The module beside the application with decide and evolve.")
     ] = "commands",

@@ -1,7 +1,7 @@
 """The statements of an application go in, its plan comes out: relations, outputs, answers, settings."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlglot import exp
@@ -22,9 +22,10 @@ from headrace.plan.binding import Binder
 from headrace.plan.context import Context, lookup_names, not_supported
 from headrace.plan.explain import explain_relation
 from headrace.plan.keys import key_of
+from headrace.plan.lookups import looked_up
 from headrace.plan.outputs import Answer, Output
 from headrace.plan.queries import plan_query, renamed
-from headrace.plan.real_time import check_real_time
+from headrace.plan.real_time import check_real_time, is_real_time
 from headrace.plan.scope import Item, Scope, did_you_mean
 from headrace.plan.settings import Settings, read_settings
 from headrace.plan.sources import settled
@@ -86,9 +87,17 @@ def plan_application(parsed: Iterable[st.Statement], source: Source, plan: Plan 
             raise
         plan.statements += 1
     plan.settings = read_settings(plan.sets)
+    plan.outputs = [_in_real_time(output, plan.settings) for output in plan.outputs]
     for output in plan.outputs:
         check_real_time(output, plan.settings, plan.functions)
     return plan
+
+
+def _in_real_time(output: Output, settings: Settings) -> Output:
+    """Return an output whose tables are looked up if it runs in real-time mode, where nothing can be withdrawn."""
+    if not is_real_time(output, settings):
+        return output
+    return replace(output, relation=looked_up(output.relation) or output.relation)
 
 
 def define_relation(plan: Plan, name: str, fields: tuple[Field, ...], kind: Kind, times: frozenset[str]) -> None:
@@ -276,6 +285,8 @@ def _insert(statement: st.InsertInto, source: Source, plan: Plan) -> None:
 def _feed(plan: Plan, sink: Sink, query: st.Query, columns: tuple[str, ...], source: Source, name: str) -> None:
     context = plan.context(source)
     relation = settled(plan_query(query.tree, context, query.emit), query.span)
+    if not takes_changes_of(sink):
+        relation = looked_up(relation) or relation
     if columns:
         relation = renamed(relation, list(columns), context, query.tree)
     if sink.columns:
@@ -294,6 +305,13 @@ def _feed(plan: Plan, sink: Sink, query: st.Query, columns: tuple[str, ...], sou
     if isinstance(sink.options, (PostgresSink, SqliteSink, RedisSink)):
         key = _table_key(sink, relation, query)
     plan.outputs.append(Output(name, relation, sink, "sink", key=key, span=query.span))
+
+
+def takes_changes_of(sink: Sink) -> bool:
+    """Say whether rows that change are at home in a sink, so that they need not be avoided."""
+    if isinstance(sink.options, KafkaSink):
+        return sink.options.format == "upsert"
+    return sink.connector not in {"files", "noop"}
 
 
 def _table_key(sink: Sink, relation: Relation, query: st.Query) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from sqlglot import exp
 from headrace.errors import HeadraceError, PlanError, Source, Span
 from headrace.language.intervals import format_interval, interval
 from headrace.plan.context import check_composable
+from headrace.plan.lookups import as_table
 from headrace.plan.steps import Join, JoinKind, Kind, Relation, Scalar
 from headrace.plan.windows import ZERO
 
@@ -60,8 +61,9 @@ def join(
     """
     for side in (left, right):
         check_composable(side, span)
-    if Kind.CHANGELOG in {left.kind, right.kind}:
+    if Kind.CHANGELOG in {left.kind, right.kind} and not _by_window(left, right, kind):
         return _maintained(left, right, kind, condition, span)
+    left, right = (_table_as_it_stands(side) for side in (left, right))
     streaming = left.kind is right.kind is Kind.APPEND
     keeps_right = kind not in {JoinKind.SEMI, JoinKind.ANTI}
     fields = left.fields + (right.fields if keeps_right else ())
@@ -90,6 +92,20 @@ def join(
     effective = JoinKind.INNER if kind is JoinKind.CROSS else kind
     step = Join(left.step, right.step, effective, condition, True, bounds.left, bounds.right, until)
     return Relation(step, fields, result, times)
+
+
+def _by_window(left: Relation, right: Relation, kind: JoinKind) -> bool:
+    """Say whether rows that are in windows meet a keyed table: they are final, so the table is looked up."""
+    pairs = {JoinKind.INNER, JoinKind.CROSS}
+    for rows, table, kinds in ((left, right, pairs | {JoinKind.LEFT}), (right, left, pairs | {JoinKind.RIGHT})):
+        windowed = rows.kind is Kind.APPEND and any(name.endswith("window_end") for name in rows.times)
+        if windowed and kind in kinds and as_table(table) is not None:
+            return True
+    return False
+
+
+def _table_as_it_stands(side: Relation) -> Relation:
+    return (as_table(side) or side) if side.kind is Kind.CHANGELOG else side
 
 
 def _maintained(

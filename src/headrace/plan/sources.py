@@ -11,6 +11,7 @@ from headrace.language.expressions import MatchRecognize, WindowTable
 from headrace.language.intervals import interval
 from headrace.plan import types
 from headrace.plan.context import Context, check_composable, not_supported
+from headrace.plan.lookups import looked_up
 from headrace.plan.scope import did_you_mean
 from headrace.plan.steps import AssignWindows, Field, Kind, Relation, Rename, Sort
 from headrace.plan.windows import ZERO, Cumulate, Hop, Session, Tumble, Window
@@ -103,6 +104,8 @@ def _window(node: WindowTable, context: Context, plan_query: PlanQuery) -> Sourc
     span = context.span(node)
     window = _read_window(node, context)
     time = _time_column(node, inner, context)
+    if inner.relation.kind is Kind.CHANGELOG and (rows := looked_up(inner.relation)) is not None:
+        inner = SourceItem(inner.alias, rows)
     if inner.relation.kind is Kind.CHANGELOG:
         raise PlanError(
             "a window over rows that change",

@@ -34,9 +34,7 @@ def collect(frame: DataFrame) -> list[dict[str, Any]]:
     fields = frame.schema.fields
     rows: list[dict[str, Any]] = []
     for batch in plain_frame(frame).toArrow().to_batches():
-        rows.extend(
-            dict(zip(names, row, strict=True)) for row in plain_rows(batch.columns, fields, batch.num_rows)
-        )
+        rows.extend(dict(zip(names, row, strict=True)) for row in plain_rows(batch.columns, fields, batch.num_rows))
     return rows
 
 

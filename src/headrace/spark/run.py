@@ -212,7 +212,7 @@ class Running:
             self.raise_failure(error)
 
     def _wait_for_empty_batch(self) -> None:
-        """Wait until a batch that began after now has found nothing: a query that forgets never stops to run batches."""
+        """Wait until a batch that begins after now finds nothing: a query that forgets runs one after the other."""
         last = self.active.lastProgress
         begun = -1 if last is None else last.batchId
         while self.active.isActive:

@@ -13,7 +13,7 @@ from headrace.catalog.objects import Stream, Table
 from headrace.errors import HeadraceError, Source
 from headrace.plan.application import Output
 from headrace.plan.explain import explain_relation
-from headrace.plan.steps import Kind, is_maintained
+from headrace.plan.steps import Kind, ReadTable, is_maintained, walk
 from headrace.plan.together import groups, takes_changes
 from headrace.spark.heartbeats import follows_clock, idle_after, send
 from headrace.spark.place import Place, micros
@@ -84,9 +84,7 @@ class SparkDriver:
         plan = self.application.plan
         given = {name.lower() for name in ingested}
         topics = {
-            name
-            for name, table in plan.tables.items()
-            if table.connector == "kafka" or (table.live and name in given)
+            name for name, table in plan.tables.items() if table.connector == "kafka" or (table.live and name in given)
         }
         place = Place(
             self.application.directory,
@@ -157,8 +155,7 @@ class SparkDriver:
         for name, lines in batch:
             gathered.setdefault(self._fed(name).name.lower(), []).extend(lines)
         self.batches += 1
-        known = self.application.plan.tables
-        tables = [name for name in gathered if name in known and not known[name].live]
+        tables = [name for name in gathered if name in self._looked_up()]
         if tables:
             self._restart({name: gathered.pop(name) for name in tables})
         with held(self._active.streaming):
@@ -166,6 +163,13 @@ class SparkDriver:
                 self._write(name, lines)
                 self.last_rows[name] = self.clock_at
         self._settle()
+
+    def _looked_up(self) -> set[str]:
+        """Return the tables that are read as they stand: more rows of theirs need a new start."""
+        plan = self.application.plan
+        steps = [step for name in self.relations for step in walk(plan.relation(name).step)]
+        read = {each.table.name.lower() for each in steps if isinstance(each, ReadTable) and not each.table.live}
+        return read | {name for name, table in plan.tables.items() if not table.live}
 
     def _write(self, name: str, lines: Sequence[str]) -> None:
         folder = Path(self._active.place.feed(name).path)

@@ -32,7 +32,6 @@ class StoreTaker:
             if name in self.watched and (delta.deleted or delta.inserted):
                 self.notice(name, batch, changes_of(delta, self.columns[name]))
 
-
     def _reconciled(self, name: str, delta: Delta) -> Delta:
         """Return a change that fits what the store has, where the query has forgotten it."""
         key = self.forgetful.get(name)

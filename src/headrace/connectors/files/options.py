@@ -8,6 +8,8 @@ from headrace.connectors.options import Needs, option
 _CSV = Needs("format", ("csv",))
 _READ_PATH = "A file, a folder or a glob; relative to the application file."
 _READ_FORMAT = "How the files are written."
+_MOST_FILES = "The most files that one micro-batch takes; all that are there without it."
+_MOST_BYTES = "About how many bytes one micro-batch takes; it always takes at least one file."
 _READ_HEADER = "Whether the first line of each csv file holds column names."
 
 
@@ -17,18 +19,8 @@ class FilesSource:
 
     path: str = option(doc=_READ_PATH, example="events/*.json")
     format: str = option(doc=_READ_FORMAT, default="json", choices=FILE_FORMATS)
-    max_files_per_batch: int | None = option(
-        doc="The most files that one micro-batch takes; all that are there without it.",
-        default=None,
-        example=100,
-        minimum=1,
-    )
-    max_bytes_per_batch: int | None = option(
-        doc="About how many bytes one micro-batch takes; it always takes at least one file.",
-        default=None,
-        example=134_217_728,
-        minimum=1,
-    )
+    max_files_per_batch: int | None = option(doc=_MOST_FILES, default=None, example=100, minimum=1)
+    max_bytes_per_batch: int | None = option(doc=_MOST_BYTES, default=None, example=134_217_728, minimum=1)
     header: bool = option(doc=_READ_HEADER, default=True, needs=_CSV)
     delimiter: str = option(doc=DELIMITER, default=",", refused=BAD_DELIMITERS, needs=_CSV)
     timestamp_format: str | None = option(
@@ -48,10 +40,15 @@ class FilesSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilesTable:
-    """The files that are under a path when the application starts."""
+    """The rows of files: by key as they were last written, or as they are when the application starts.
+
+    In JSON, a line of a table with a primary key removes the row of its key if it has "_change": "delete".
+    """
 
     path: str = option(doc=_READ_PATH, example="countries.csv")
     format: str = option(doc=_READ_FORMAT, default="json", choices=FILE_FORMATS)
+    max_files_per_batch: int | None = option(doc=_MOST_FILES, default=None, example=100, minimum=1)
+    max_bytes_per_batch: int | None = option(doc=_MOST_BYTES, default=None, example=134_217_728, minimum=1)
     header: bool = option(doc=_READ_HEADER, default=True, needs=_CSV)
     delimiter: str = option(doc=DELIMITER, default=",", refused=BAD_DELIMITERS, needs=_CSV)
     timestamp_format: str | None = option(

@@ -22,6 +22,7 @@ _AVRO = Needs("format", ("avro",))
 _TIMES = Needs("format", ("json", "csv", "upsert", "debezium-json"))
 _SASL = Needs("security_protocol", ("sasl_plaintext", "sasl_ssl"))
 _TLS = Needs("security_protocol", ("ssl", "sasl_ssl"))
+_MOST_ROWS = "The most messages that one micro-batch takes; all that are there without it."
 _FORMAT = "How the messages are written."
 
 
@@ -144,12 +145,7 @@ class KafkaSource(KafkaReading):
         default="earliest",
         example="2024-01-01T00:00:00Z",
     )
-    max_rows_per_batch: int | None = option(
-        doc="The most messages that one micro-batch takes; all that are there without it.",
-        default=None,
-        example=100_000,
-        minimum=1,
-    )
+    max_rows_per_batch: int | None = option(doc=_MOST_ROWS, default=None, example=100_000, minimum=1)
     group: str | None = option(
         doc="The consumer group under which progress is told to Kafka, for Kafka's own tools; "
         "`headrace-` and the application's name without it. It does not decide where a run begins.",
@@ -170,9 +166,13 @@ class KafkaSource(KafkaReading):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaTable(KafkaReading):
-    """What a topic says of each key: the last message wins, an empty one deletes. It is read anew for each batch."""
+    """What a topic says of each key: the last message wins, an empty one deletes.
+
+    With `refresh` it is looked up, and read anew for each batch.
+    """
 
     format: str = option(doc=_FORMAT, default="upsert", choices=KAFKA_TABLE_FORMATS)
+    max_rows_per_batch: int | None = option(doc=_MOST_ROWS, default=None, example=100_000, minimum=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

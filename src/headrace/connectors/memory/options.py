@@ -10,7 +10,7 @@ class MemorySource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryTable:
-    """Rows that a test or a program hands over before the start."""
+    """Rows that a test or a program hands over: by key as they were last written, or before the start without a key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
