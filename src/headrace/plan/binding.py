@@ -79,7 +79,10 @@ class Binder:
     def _lookup(self, tree: exp.Expr, lookups: list[Lookup]) -> exp.Expr:
         query = tree.args.get("query") or tree.this
         inner = query.this if isinstance(query, exp.Subquery) else query
-        relation = self.plan_subquery(inner)
+        try:
+            relation = self.plan_subquery(inner)
+        except PlanError as error:
+            raise self._correlated(inner, error) from error
         check_composable(relation, self.scope.span(tree))
         name = self.lookup_name()
         lookups.append(Lookup(name, relation))
@@ -92,6 +95,20 @@ class Binder:
         scalar = select.subquery()
         scalar.type = relation.fields[0].type
         return scalar
+
+    def _correlated(self, query: exp.Expr, error: PlanError) -> PlanError:
+        """Return a better error for a subquery that fails because it speaks of the rows outside it."""
+        if not error.message.startswith("unknown"):
+            return error
+        for column in query.find_all(exp.Column):
+            if column.table and any(item.alias.lower() == column.table.lower() for item in self.scope.items):
+                return PlanError(
+                    "a subquery that speaks of the rows outside it cannot stand here",
+                    detail="It can stand in WHERE as EXISTS, NOT EXISTS, IN or NOT IN, alone or with AND.",
+                    hint="Write it so, or join with a grouped subquery by what both have in common.",
+                    span=self.scope.span(column),
+                )
+        return error
 
     def check_functions(self, bound: exp.Expr) -> None:
         """Raise where a function is called that neither Spark nor the application has."""

@@ -50,6 +50,8 @@ class Grouped:
                 result = exp.column(exp.to_identifier(column.name, quoted=True))
                 result.type = column.value.type
                 return result
+        if isinstance(node, exp.Select):
+            return node.copy()  # a query of its own, over its own columns
         if isinstance(node, exp.Column):
             if node.name in WINDOW_NAMES and "window_end" in self.relation.names:
                 return window_column(node.name)

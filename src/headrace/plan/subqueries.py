@@ -12,7 +12,7 @@ from headrace.plan.inputs import Inputs, prefixed
 from headrace.plan.joins import conjuncts, join
 from headrace.plan.scope import Item, Scope
 from headrace.plan.sources import SourceItem, plan_source, settled
-from headrace.plan.steps import JoinKind, Kind, Relation
+from headrace.plan.steps import Field, JoinKind, Kind, Relation, Rename
 
 PlanQuery = Callable[[exp.Expr, Context], Relation]
 
@@ -42,6 +42,7 @@ def join_subquery(inputs: Inputs, condition: exp.Expr, context: Context, plan_qu
         return False  # whether there is a row at all is one value, which the condition asks for
     if found.value is not None:
         tests = [*tests, _equality(found, relation, context)]
+    relation = _numbered(relation)
     inputs.prefix_first()
     inputs.subqueries += 1
     alias = f"subquery_{inputs.subqueries}"
@@ -79,7 +80,7 @@ def _apart(found: Membership, context: Context, plan_query: PlanQuery) -> tuple[
     own: list[exp.Expr] = []
     outer: list[exp.Expr] = []
     for test in conjuncts(query.args["where"].this):
-        columns = list(test.find_all(exp.Column))
+        columns = [each for each in test.find_all(exp.Column) if each.find_ancestor(exp.Select) is query]
         (own if all(_is_known(scope, column) for column in columns) else outer).append(test)
     if not outer:
         return query, []
@@ -124,6 +125,14 @@ def _is_known(scope: Scope, column: exp.Column) -> bool:
 _INNER = "headrace_inner"
 
 
+def _numbered(relation: Relation) -> Relation:
+    """Return a subquery's rows under names that no outer column has, so that none becomes ambiguous."""
+    names = tuple(f"_{i}" for i in range(len(relation.fields)))
+    fields = tuple(Field(name, each.type) for name, each in zip(names, relation.fields, strict=True))
+    times = frozenset(new for new, old in zip(names, relation.names, strict=True) if old in relation.times)
+    return Relation(Rename(relation.step, names, "a subquery"), fields, relation.kind, times)
+
+
 def _renamed(test: exp.Expr, scope: Scope, names: dict[exp.Expr, str]) -> exp.Expr:
     """Return a condition in which the columns of the subquery go by their new names."""
 
@@ -153,7 +162,7 @@ def _placed(test: exp.Expr, alias: str) -> exp.Expr:
 def _equality(found: Membership, relation: Relation, context: Context) -> exp.Expr:
     if found.value is None or (len(relation.fields) != 1 and relation.names[0] != "_0"):
         raise PlanError("IN takes a query of one column", span=context.span(found.query))
-    equal: exp.Expr = exp.EQ(this=found.value.copy(), expression=_column(relation.names[0], found.value))
+    equal: exp.Expr = exp.EQ(this=found.value.copy(), expression=_column("_0", found.value))
     if not found.negated:
         return equal
     # with NULL on either side it is not known that the value is not among those of the query

@@ -26,6 +26,7 @@ SELECT k FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE b.k = a.k)
 SELECT k FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE b.g = a.g AND b.n > a.n)
 
 -- name: exists_or
+-- refused: a subquery that speaks of the rows outside it cannot stand here
 SELECT k FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.k = a.k) OR n = 0
 
 -- name: exists_any
@@ -50,12 +51,15 @@ SELECT k, (SELECT sum(n) FROM b WHERE k > 100) AS s FROM a
 SELECT g, count(*) AS c FROM a GROUP BY g HAVING count(*) >= (SELECT count(*) FROM b WHERE n = 1)
 
 -- name: correlated_scalar
+-- refused: a subquery that speaks of the rows outside it cannot stand here
 SELECT k, (SELECT max(b.n) FROM b WHERE b.g = a.g) AS hi FROM a
 
 -- name: correlated_count
+-- refused: a subquery that speaks of the rows outside it cannot stand here
 SELECT k, (SELECT count(*) FROM b WHERE b.g = a.g) AS c FROM a
 
 -- name: correlated_where
+-- refused: a subquery that speaks of the rows outside it cannot stand here
 SELECT k FROM a WHERE n > (SELECT avg(o.n) FROM a o WHERE o.g = a.g)
 
 -- name: correlated_in
@@ -74,4 +78,5 @@ SELECT k, n FROM e WHERE k IN (SELECT k FROM a WHERE n > 0)
 SELECT k, n FROM e WHERE n >= (SELECT max(n) FROM a)
 
 -- name: case_exists
+-- refused: a subquery that speaks of the rows outside it cannot stand here
 SELECT k, CASE WHEN EXISTS (SELECT 1 FROM b WHERE b.k = a.k) THEN 'both' ELSE 'one' END AS v FROM a
