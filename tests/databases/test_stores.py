@@ -140,6 +140,15 @@ def test_a_view_is_found_in_any_case_and_nothing_else(new_store: NewStore) -> No
         assert (caught.value.message, caught.value.hint) == ('unknown view "conts"', 'Did you mean "Counts"?')
 
 
+def test_a_view_has_an_owner(new_store: NewStore) -> None:
+    store = new_store()
+    assert store.owner("counts") is None
+    store.define("shop.q", [COUNTS])
+    assert (store.owner("counts"), store.owner("seen")) == ("shop.q", None)
+    store.remove("shop.q")
+    assert store.owner("counts") is None
+
+
 def test_a_view_that_looks_different(new_store: NewStore) -> None:
     store = new_store()
     store.define("q", [COUNTS])

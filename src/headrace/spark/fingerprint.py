@@ -1,6 +1,7 @@
 """What a checkpoint was made by: a plan goes in, an error comes out if the old checkpoint cannot go on with it."""
 
 import json
+from collections.abc import Sequence
 from difflib import unified_diff
 
 from headrace.errors import PlanError, Span
@@ -10,6 +11,7 @@ from headrace.plan.settings import Settings
 from headrace.spark.storage import Folder
 
 FILE = "plan.json"
+MEMBERS = "outputs"
 
 
 def fingerprint(output: Output, settings: Settings) -> dict[str, object]:
@@ -49,6 +51,28 @@ def check(output: Output, settings: Settings, folder: Folder, state: str, span: 
         f"which deletes what was remembered in {state}.",
         span=span,
     )
+
+
+def check_members(outputs: Sequence[str], state: Folder, query: str, span: Span | None) -> None:
+    """Raise if an output of a query was computed by another one before; else note which outputs the query has.
+
+    The other's checkpoint says which rows a table has taken. A new one would have it take them all again.
+    """
+    names = [name.lower() for name in outputs]
+    for folder in state.names():
+        noted = None if folder == query else (state / folder).read(MEMBERS)
+        before = [] if noted is None else noted.splitlines()
+        if set(before) & set(names):
+            raise PlanError(
+                "outputs that share a source are one query, and it has other outputs than before",
+                detail=f"It had {', '.join(before)}; now it has {', '.join(names)}.",
+                hint="Undo the change to go on where the last run stopped, or start anew with --fresh, "
+                f"which deletes what was remembered in {state.path}.",
+                span=span,
+            )
+    mine = state / query
+    if mine.read(MEMBERS) is None:
+        mine.make().write(MEMBERS, "\n".join(names))
 
 
 def _shown(plan: dict[str, object]) -> list[str]:

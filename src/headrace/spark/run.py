@@ -365,6 +365,8 @@ class Run:
         if any(isinstance(stream.options, SocketSource) for stream in streams_of(together.step)):
             folder.delete()
         if remember:
+            members = [output.name for output in outputs]
+            fingerprint.check_members(members, self.place.folder(), query_folder(outputs), named.span)
             fingerprint.check(named, self.plan.settings, folder, folder.path, named.span)
         timed = any(is_stateful(each) and not is_maintained(each) for each in walk(together.step))
         self.lowering.begin(timed=timed, parted=False)

@@ -80,6 +80,9 @@ class ViewStore(Protocol):
     def views(self) -> Sequence[ViewDefinition]:
         """Return the views that are kept."""
 
+    def owner(self, view: str) -> str | None:
+        """Return the query that a view is kept for, None if it is not kept."""
+
     def get(self, view: str, key: Sequence[Any]) -> list[Row]:
         """Return the rows whose first key columns have these values."""
 

@@ -100,8 +100,15 @@ class Kept:
             if not mine:
                 continue
             if anew:
-                store.remove(self.query(query))
+                self._forget(store, query, mine)
             store.define(self.query(query), [_definition(output, columns[output.name]) for output in mine])
+
+    def _forget(self, store: ViewStore, query: str, outputs: Sequence[Output]) -> None:
+        """Forget what this application kept: by this query, and by others that these outputs were part of before."""
+        owners = {store.owner(output.name) for output in outputs}
+        mine = {each for each in owners if each is not None and each.startswith(self.query(""))}
+        for owner in sorted(mine | {self.query(query)}):
+            store.remove(owner)
 
     def close(self) -> None:
         """Let go of the stores."""

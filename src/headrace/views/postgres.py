@@ -90,6 +90,12 @@ class PostgresViewStore:
         with self._connections.borrow() as connection:
             return [each.definition for each in kept_views(connection, self._names).values()]
 
+    def owner(self, view: str) -> str | None:
+        """Return the query that a view is kept for, None if it is not kept."""
+        with self._connections.borrow() as connection:
+            found = kept_views(connection, self._names).get(view.lower())
+        return None if found is None else found.query
+
     def get(self, view: str, key: Sequence[Any]) -> list[Row]:
         """Return the rows whose first key columns have these values."""
         with self._reading() as connection:

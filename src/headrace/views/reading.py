@@ -49,7 +49,9 @@ class View:
         views = store.views()
         found = next((each for each in views if each.name.lower() == name.lower()), None)
         if found is None:
-            raise PlanError(f'unknown view "{name}"', hint=did_you_mean(name, [each.name for each in views]))
+            names = [each.name for each in views]
+            hint = did_you_mean(name, names) or "Views are there once their application has been started."
+            raise PlanError(f'unknown view "{name}"', hint=hint)
         self.store = store
         self.definition: ViewDefinition = found
         self.columns = tuple(each.name for each in found.columns)

@@ -142,6 +142,12 @@ class RedisViewStore:
         with self._address.plain_words():
             return [each.definition for _, each in sorted(self._kept(self._client).items())]
 
+    def owner(self, view: str) -> str | None:
+        """Return the query that a view is kept for, None if it is not kept."""
+        with self._address.plain_words():
+            found = self._kept(self._client).get(view.lower())
+        return None if found is None else found.query
+
     def get(self, view: str, key: Sequence[Any]) -> list[Row]:
         """Return the rows whose first key columns have these values."""
         with self._address.plain_words():

@@ -134,6 +134,11 @@ class SqliteViewStore:
         with self._connections.reading() as connection:
             return [view for _, view in _kept(connection)]
 
+    def owner(self, view: str) -> str | None:
+        """Return the query that a view is kept for, None if it is not kept."""
+        with self._connections.reading() as connection:
+            return next((query for query, each in _kept(connection) if each.name.lower() == view.lower()), None)
+
     def get(self, view: str, key: Sequence[Any]) -> list[Row]:
         """Return the rows whose first key columns have these values."""
         with self._connections.reading() as connection:

@@ -21,12 +21,14 @@ import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys;
 import org.apache.spark.sql.catalyst.planning.PhysicalAggregation;
 import org.apache.spark.sql.catalyst.plans.ExistenceJoin;
 import org.apache.spark.sql.catalyst.plans.JoinType;
+import org.apache.spark.sql.catalyst.plans.LeftOuter$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Expand;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.JoinHint;
 import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -84,7 +86,7 @@ public final class Incremental {
     if (plan instanceof LogicalRDD leaf) {
       return source(leaf);
     } else if (plan instanceof Project project) {
-      return project(project, of(project.child()));
+      return projected(Scala.list(project.projectList()), of(project.child()));
     } else if (plan instanceof Filter filter) {
       return filter(filter);
     } else if (plan instanceof Aggregate aggregate) {
@@ -132,15 +134,11 @@ public final class Incremental {
     return Plans.projected(rows, list, weight, !source.weighted());
   }
 
-  private Rel project(Project project, Rel below) {
-    List<NamedExpression> list = Scala.list(project.projectList());
-    List<NamedExpression> plain = new ArrayList<>();
-    for (NamedExpression each : list) {
-      Looked looked = lookedUp((Expression) each, below);
-      below = looked.rel();
-      plain.add((NamedExpression) looked.expression());
-    }
-    return Plans.projected(below.plan(), plain, below.weight(), below.grows());
+  private Rel projected(List<NamedExpression> list, Rel below) {
+    List<Expression> plain = new ArrayList<>();
+    Rel with = lookUp(list.stream().map(each -> (Expression) each).toList(), plain, below);
+    List<NamedExpression> named = plain.stream().map(each -> (NamedExpression) each).toList();
+    return Plans.projected(with.plan(), named, with.weight(), with.grows());
   }
 
   private Rel filter(Filter filter) {
@@ -153,14 +151,24 @@ public final class Incremental {
   /** An expression whose subqueries have become columns of a relation. */
   private record Looked(Expression expression, Rel rel) {}
 
+  /** Let the subqueries of expressions become columns; return the relation that has them, and put the rest into a list. */
+  private <E extends Expression> Rel lookUp(List<? extends Expression> expressions, List<E> plain, Rel rel) {
+    for (Expression each : expressions) {
+      Looked looked = lookedUp(each, rel);
+      rel = looked.rel();
+      @SuppressWarnings("unchecked")
+      E same = (E) looked.expression();
+      plain.add(same);
+    }
+    return rel;
+  }
+
   private Looked lookedUp(Expression expression, Rel rel) {
-    if (expression instanceof ScalarSubquery subquery && !isStatic(subquery.plan())) {
+    if (expression instanceof ScalarSubquery subquery) {
       if (!subquery.plan().maxRows().isDefined() || ((Number) subquery.plan().maxRows().get()).longValue() > 1) {
         throw new UnsupportedOperationException("a subquery that may give several rows as one value");
       }
-      Rel value = of(subquery.plan());
-      Rel both = joined(JoinOperator.Kind.LEFT, rel, value, List.of(), List.of(), null);
-      return new Looked(value.columns().get(0), both);
+      return isStatic(subquery.plan()) ? constant(subquery, rel) : kept(subquery, rel);
     }
     List<Expression> children = new ArrayList<>();
     boolean changed = false;
@@ -171,6 +179,22 @@ public final class Incremental {
       children.add(looked.expression());
     }
     return new Looked(changed ? (Expression) expression.withNewChildren(Scala.seq(children)) : expression, rel);
+  }
+
+  private Looked kept(ScalarSubquery subquery, Rel rel) {
+    Rel value = of(subquery.plan());
+    Rel both = joined(JoinOperator.Kind.LEFT, rel, value, List.of(), List.of(), null);
+    return new Looked(value.columns().get(0), both);
+  }
+
+  /** A value that never changes stands beside each row. */
+  private Looked constant(ScalarSubquery subquery, Rel rel) {
+    LogicalPlan table = subquery.plan();
+    LogicalPlan plan = new Join(rel.plan(), table, LeftOuter$.MODULE$, scala.Option.empty(), JoinHint.NONE());
+    List<Attribute> columns = new ArrayList<>(rel.columns());
+    columns.addAll(Scala.<Attribute>list(table.output()));
+    Rel both = Plans.shaped(new Rel(plan, columns, rel.weight(), rel.grows()), columns);
+    return new Looked(Scala.<Attribute>list(table.output()).get(0), both);
   }
 
   private Rel union(Union union) {
@@ -244,9 +268,9 @@ public final class Incremental {
   private Rel aggregate(Aggregate aggregate) {
     Tuple4<?, ?, ?, ?> parts = (Tuple4<?, ?, ?, ?>) PhysicalAggregation.unapply(aggregate).get();
     List<NamedExpression> grouping = Plans.list(parts._1());
-    List<AggregateExpression> functions = Plans.list(parts._2());
+    List<AggregateExpression> functions = new ArrayList<>();
     List<NamedExpression> results = Plans.list(parts._3());
-    Rel below = of((LogicalPlan) parts._4());
+    Rel below = lookUp(Plans.<Expression>list(parts._2()), functions, of((LogicalPlan) parts._4()));
     List<Attribute> used = new ArrayList<>();
     for (Attribute column : below.columns()) {
       if (functions.stream().anyMatch(each -> each.references().contains(column))) {
@@ -257,9 +281,10 @@ public final class Incremental {
     List<DataType> types = new ArrayList<>();
     List<Attribute> columns = new ArrayList<>();
     for (NamedExpression each : grouping) {
-      Expression key = each instanceof Alias alias ? alias.child() : (Expression) each;
-      keys.add(Expressions.normalized(key));
-      types.add(key.dataType());
+      Looked looked = lookedUp(each instanceof Alias alias ? alias.child() : (Expression) each, below);
+      below = looked.rel();
+      keys.add(Expressions.normalized(looked.expression()));
+      types.add(looked.expression().dataType());
       columns.add(each.toAttribute());
     }
     functions.forEach(each -> columns.add(each.resultAttribute()));
@@ -275,7 +300,7 @@ public final class Incremental {
     Operator operator = new AggregateOperator(used, types, functions, below.grows(), always, remembered);
     boolean grows = below.grows() && functions.isEmpty() && !always;
     Rel grouped = Plans.operated(session, inputs, operator, columns, grows);
-    return Plans.projected(grouped.plan(), results, grouped.weight(), grows);
+    return projected(results, grouped);
   }
 
   /** Say whether a plan gives the same rows for ever: nothing in it stands for a stream. */
@@ -314,6 +339,11 @@ public final class Incremental {
       rightKeys = Plans.list(parts._3());
       scala.Option<?> other = (scala.Option<?>) parts._4();
       condition = other.isDefined() ? (Expression) other.get() : null;
+    }
+    if (condition != null) {
+      Looked looked = lookedUp(condition, left);
+      condition = looked.expression();
+      left = looked.rel();
     }
     Rel both = joined(kind, left, right, leftKeys, rightKeys, condition);
     if (join.joinType() instanceof ExistenceJoin existence) {
@@ -428,7 +458,7 @@ public final class Incremental {
     Cut cut = new Cut(Cut.By.ROW_NUMBER, first, limit);
     Rel rel = ranked(of(inner), List.of(), columns, order, List.of(), cut, columns);
     for (LogicalPlan each : above) {
-      rel = each instanceof Project project ? project(project, rel) : rel;
+      rel = each instanceof Project project ? projected(Scala.list(project.projectList()), rel) : rel;
     }
     return rel;
   }
