@@ -38,7 +38,8 @@ class Bank:
     def look(self, store: SqliteViewStore) -> bool:
         """Ask for all views at once; raise if they disagree, say whether there was something new."""
         [(total, balances, credits, debits, wrong)] = store.query(ONE_LOOK)[1]
-        assert (total or 0, balances or 0, (credits or 0) - (debits or 0), wrong) == (0, 0, 0, 0)
+        seen = (total or 0, balances or 0, (credits or 0) - (debits or 0), wrong)
+        assert seen == (0, 0, 0, 0), f"total, balances, credits less debits and wrong balances are {seen}"
         assert (credits or 0) >= self.moved, "the past came back"
         new, self.moved = (credits or 0) > self.moved, credits or 0
         return new
