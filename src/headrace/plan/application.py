@@ -26,6 +26,7 @@ from headrace.plan.lookups import looked_up
 from headrace.plan.outputs import Answer, Output
 from headrace.plan.queries import plan_query, renamed
 from headrace.plan.real_time import check_real_time, is_real_time
+from headrace.plan.repeatable import check_repeatable
 from headrace.plan.scope import Item, Scope, did_you_mean
 from headrace.plan.settings import Settings, read_settings
 from headrace.plan.sources import settled
@@ -90,6 +91,8 @@ def plan_application(parsed: Iterable[st.Statement], source: Source, plan: Plan 
     plan.outputs = [_in_real_time(output, plan.settings) for output in plan.outputs]
     for output in plan.outputs:
         check_real_time(output, plan.settings, plan.functions)
+        if not is_real_time(output, plan.settings):
+            check_repeatable(output.relation, output.span)
     return plan
 
 

@@ -14,6 +14,7 @@ from headrace.plan.scope import Scope
 from headrace.plan.sources import WINDOW_NAMES, SourceItem, assigned
 from headrace.plan.steps import (
     Aggregate,
+    AssignWindows,
     Column,
     Field,
     Filter,
@@ -114,6 +115,7 @@ def group(
             window, time = item.window, item.time
         named = _with_whole_window(named)
     else:
+        named = _with_window_ends(named, relation)
         method = Method.WINDOWS if any(_time_name(k) in relation.times for k in named) else Method.KEYS
     if where is not None:
         relation = filtered(relation, where)
@@ -188,6 +190,29 @@ def _with_whole_window(named: list[Column]) -> list[Column]:
     others = [column for column in named if column.name not in WINDOW_NAMES]
     window = [Column(name, Scalar(window_column(name), types.TIMESTAMP)) for name in WINDOW_EDGES]
     return [*others, *window]
+
+
+def _with_window_ends(named: list[Column], relation: Relation) -> list[Column]:
+    """Return the keys with the end of each window whose start is one: the end is what the watermark passes.
+
+    Cumulating windows share their start, so there the end is no consequence of it.
+    """
+    if any(isinstance(each, AssignWindows) and isinstance(each.window, Cumulate) for each in walk(relation.step)):
+        return named
+    known = {_time_name(key) for key in named}
+    ends = [
+        name.removesuffix("window_start") + "window_end"
+        for name in known
+        if name is not None and name.endswith("window_start")
+    ]
+    added = [name for name in sorted(ends) if name in relation.times and name not in known]
+    return [*named, *(Column(name, Scalar(_plain_column(name), types.TIMESTAMP)) for name in added)]
+
+
+def _plain_column(name: str) -> exp.Expr:
+    tree = exp.column(exp.to_identifier(name, quoted=True))
+    tree.type = types.TIMESTAMP
+    return tree
 
 
 def _uses_window(scalar: Scalar | None) -> bool:

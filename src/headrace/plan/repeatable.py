@@ -1,0 +1,49 @@
+"""A relation whose rows come and go goes in; an error comes out if it computes what cannot be computed again."""
+
+from sqlglot import exp
+
+from headrace.errors import PlanError, Span
+from headrace.plan.steps import Relation, is_maintained, scalars, walk
+
+_BY_CLOCK = (exp.CurrentTimestamp, exp.CurrentDate, exp.CurrentTime, exp.Localtimestamp)
+_BY_CHANCE = (exp.Rand, exp.Randn, exp.Uuid)
+_CLOCK_NAMES = frozenset({"now", "current_timestamp", "current_date", "localtimestamp", "curdate"})
+_CHANCE_NAMES = frozenset(
+    {
+        "rand",
+        "random",
+        "randn",
+        "randstr",
+        "uniform",
+        "uuid",
+        "shuffle",
+        "monotonically_increasing_id",
+        "spark_partition_id",
+    }
+)
+
+
+def check_repeatable(relation: Relation, span: Span | None) -> None:
+    """Raise where a row that is withdrawn could not be computed as it was published."""
+    if not is_maintained(relation.step):
+        return
+    for step in walk(relation.step):
+        if not is_maintained(step):
+            continue
+        for value in scalars(step):
+            for node in value.tree.find_all(exp.Func):
+                name = node.name.lower() if isinstance(node, exp.Anonymous) else node.sql_name().lower()
+                if isinstance(node, _BY_CLOCK) or name in _CLOCK_NAMES:
+                    raise PlanError(
+                        f"{name}() in a query whose rows change",
+                        detail="The answer would change with time alone, without a row that says so.",
+                        hint="Use windows over event time, or compare with a time that comes with the rows.",
+                        span=value.span or span,
+                    )
+                if isinstance(node, _BY_CHANCE) or name in _CHANCE_NAMES:
+                    raise PlanError(
+                        f"{name}() in a query whose rows change",
+                        detail="A row that is withdrawn must be computed as it was published.",
+                        hint="Compute it in the stream itself, before rows are joined or grouped.",
+                        span=value.span or span,
+                    )
