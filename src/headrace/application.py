@@ -23,7 +23,7 @@ from headrace.plan.application import Output, Plan, check_runnable, define_relat
 from headrace.plan.explain import explain_relation
 from headrace.plan.real_time import delivery, is_real_time
 from headrace.plan.scope import did_you_mean
-from headrace.plan.steps import Field, Kind, Relation, Sort
+from headrace.plan.steps import Field, Kind, Relation, Sort, unsorted
 from headrace.plan.together import TABLES, groups, takes_changes
 from headrace.values import sort_key, to_json_line
 from headrace.views.kept import Kept, rows_file
@@ -203,7 +203,6 @@ class Application:
         """Return a relation as a Spark DataFrame, streaming if it reads a stream."""
         from headrace.spark.collect import columns_of
         from headrace.spark.records import quoted
-        from headrace.spark.run import unsorted
 
         run = self._open(self.state_folder(), bounded=False)
         made = run.lowering.frame(unsorted(self.plan.relation(name)))
@@ -308,7 +307,7 @@ class Application:
     def _start_view(self, output: Output, run: "Run", trigger: dict[str, Any]) -> None:
         """Prepare a view whose rows replace each other by key, or one that is published as a whole."""
         from headrace.spark.publish import into_nothing, into_view, into_whole_view
-        from headrace.spark.run import columns_in
+        from headrace.spark.running import columns_in
 
         kept = self._kept or self._keeping()
         folder = output.name.lower()
@@ -474,7 +473,7 @@ class Application:
 
     def _publisher(self, output: Output, store: Store, run: "Run", notice: Notice | None) -> Any:
         from headrace.spark.publish import into_nothing, into_store
-        from headrace.spark.run import files_publisher, kafka_publisher
+        from headrace.spark.publishers import files_publisher, kafka_publisher
         from headrace.spark.storage import Folder
 
         if output.sink is not None and isinstance(output.sink.options, FilesSink):

@@ -388,6 +388,11 @@ def is_static(step: Step) -> bool:
             )
 
 
+def unsorted(relation: Relation) -> Step:
+    """Return the step that gives a relation's rows in any order."""
+    return relation.step.input if isinstance(relation.step, Sort) else relation.step
+
+
 def as_plain(value: Any) -> Any:
     """Return a duration or other value of a step in a form that JSON can carry."""
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)

@@ -13,12 +13,13 @@ from headrace.catalog.objects import Stream, Table
 from headrace.errors import HeadraceError, Source
 from headrace.plan.application import Output
 from headrace.plan.explain import explain_relation
-from headrace.plan.steps import Kind, ReadTable, is_maintained, walk
+from headrace.plan.steps import Kind, ReadTable, is_maintained, unsorted, walk
 from headrace.plan.together import groups, takes_changes
 from headrace.spark.heartbeats import follows_clock, idle_after, send
 from headrace.spark.place import Place, micros
 from headrace.spark.publish import into_store
-from headrace.spark.run import Run, held, open_run, unsorted
+from headrace.spark.run import Run, open_run
+from headrace.spark.running import held
 from headrace.spark.session import open_session
 from headrace.values import sort_key
 from headrace.views.store import MemoryStore
