@@ -113,49 +113,72 @@ final class JoinOperator extends Operator {
       ofRight.forEach(each -> lonely(false, each.getKey().value(), each.getValue()[0]));
       return changes.rows();
     }
-    for (Map.Entry<Bytes, long[]> each : ofLeft) {
-      take(true, each.getKey().value(), each.getValue()[0]);
-    }
-    for (Map.Entry<Bytes, long[]> each : ofRight) {
-      take(false, each.getKey().value(), each.getValue()[0]);
-    }
+    takeAll(true, ofLeft);
+    takeAll(false, ofRight);
     return changes.rows();
   }
 
-  /** Let a row meet the other side as it stands, then remember it. */
-  private void take(boolean isLeft, byte[] row, long weight) {
-    MapState<byte[], byte[]> own = isLeft ? lefts : rights;
+  /** A row that is remembered: how often it is there, and how many rows of the other side it meets. */
+  private static final class Known {
+    private final byte[] bytes;
+    private final UnsafeRow row;
+    private final long copies;
+    private long partners;
+    private boolean changed;
+
+    Known(byte[] bytes, int width, byte[] counts) {
+      ByteBuffer known = ByteBuffer.wrap(counts);
+      this.bytes = bytes;
+      this.row = Unpack.row(bytes, width);
+      this.copies = known.getLong();
+      this.partners = known.getLong();
+    }
+  }
+
+  /** Let the rows of one side meet the other as it stands, then remember them. */
+  private void takeAll(boolean isLeft, Changes rows) {
+    if (!rows.iterator().hasNext()) {
+      return;
+    }
     MapState<byte[], byte[]> others = isLeft ? rights : lefts;
-    boolean ownCounts = isLeft ? kind.left : kind.right;
-    boolean othersCount = isLeft ? kind.right : kind.left;
-    UnsafeRow mine = Unpack.row(row, (isLeft ? left : right).size());
-    long met = 0;
-    List<Tuple2<byte[], byte[]>> changed = new ArrayList<>();
+    List<Known> known = new ArrayList<>();
     scala.collection.Iterator<Tuple2<byte[], byte[]>> entries = others.iterator();
     while (entries.hasNext()) {
       Tuple2<byte[], byte[]> entry = entries.next();
-      UnsafeRow other = Unpack.row(entry._1(), (isLeft ? right : left).size());
-      if (!meet(isLeft ? mine : other, isLeft ? other : mine)) {
-        continue;
-      }
-      ByteBuffer known = ByteBuffer.wrap(entry._2());
-      long copies = known.getLong();
-      long partners = known.getLong();
-      met += copies;
-      if (kind.pairs()) {
-        pair(isLeft ? mine : other, isLeft ? other : mine, weight * copies);
-      }
-      if (othersCount) {
-        long now = partners + weight;
-        turn(!isLeft, entry._1(), copies, partners > 0, now > 0);
-        changed.add(new Tuple2<>(entry._1(), entry(copies, now)));
+      known.add(new Known(entry._1(), (isLeft ? right : left).size(), entry._2()));
+    }
+    for (Map.Entry<Bytes, long[]> each : rows) {
+      take(isLeft, each.getKey().value(), each.getValue()[0], known);
+    }
+    for (Known each : known) {
+      if (each.changed) {
+        others.updateValue(each.bytes, entry(each.copies, each.partners));
       }
     }
-    changed.forEach(each -> others.updateValue(each._1(), each._2()));
+  }
+
+  private void take(boolean isLeft, byte[] row, long weight, List<Known> others) {
+    MapState<byte[], byte[]> own = isLeft ? lefts : rights;
+    UnsafeRow mine = Unpack.row(row, (isLeft ? left : right).size());
+    long met = 0;
+    for (Known other : others) {
+      if (!meet(isLeft ? mine : other.row, isLeft ? other.row : mine)) {
+        continue;
+      }
+      met += other.copies;
+      if (kind.pairs()) {
+        pair(isLeft ? mine : other.row, isLeft ? other.row : mine, weight * other.copies);
+      }
+      if (isLeft ? kind.right : kind.left) {
+        turn(!isLeft, other.bytes, other.copies, other.partners > 0, other.partners + weight > 0);
+        other.partners += weight;
+        other.changed = true;
+      }
+    }
     byte[] known = own.getValue(row);
     long before = known == null ? 0 : ByteBuffer.wrap(known).getLong();
     long after = counted(before, weight);
-    if (ownCounts) {
+    if (isLeft ? kind.left : kind.right) {
       alone(isLeft, row, met > 0, after - before);
     }
     if (after == 0) {
