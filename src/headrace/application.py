@@ -354,8 +354,11 @@ class Application:
         if output is None or output.view is None:
             known = [each.name for each in self.plan.outputs if each.view is not None]
             raise PlanError(f'unknown materialised view "{name}"', hint=did_you_mean(name, known))
-        self._kept = self._kept or self._keeping()
-        return View(self._kept.store_of(output.view), name)
+        kept = self._kept or self._keeping()
+        if output.view.store == "sqlite" and not kept.path_of(output.view).is_file():
+            raise PlanError(f'view "{output.name}" is not there yet', hint="Start the application first.")
+        self._kept = kept
+        return View(kept.store_of(output.view), name)
 
     def _real_time_trigger(self) -> dict[str, str]:
         return {"realTime": f"{int(self.plan.settings.checkpoint_interval.total_seconds() * 1000)} milliseconds"}
