@@ -389,6 +389,11 @@ class Application:
             return list(View(kept.of_output[name.lower()], name).rows())
         if kept is not None and name.lower() in kept.memories:
             return kept.memories[name.lower()].rows()
+        output = next((each for each in self.plan.outputs if each.name.lower() == name.lower()), None)
+        if output is not None and output.view is not None:
+            return list(self.view(name).rows())
+        if output is not None and output.sink is None:
+            return self.remembered(name)
         raise PlanError(f'"{name}" is not an output that is running')
 
     def stop(self) -> None:
@@ -397,6 +402,9 @@ class Application:
             self._run.stop()
             self._run = None
         self._close_writers()
+        if self._kept is not None:
+            self._kept.close()
+            self._kept = None
 
     def _close_writers(self) -> None:
         for writer in self._writers:

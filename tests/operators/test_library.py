@@ -16,7 +16,7 @@ from headrace.operators.library import agent, library
 def test_the_sources_compile_without_a_warning(tmp_path):
     spark = Path(importlib.util.find_spec("pyspark").origin).parent / "jars" / "*"
     path = ":".join([str(spark), *map(str, jars("kafka"))])
-    sources = [str(each) for each in module._sources()]
+    sources = [str(each) for each in module._sources(jars("kafka"))]
     command = [
         "javac",
         "-Xlint:all,-path",

@@ -91,7 +91,15 @@ class ToyEngine:
     opened: list[ToyDriver] = field(default_factory=list)
     asked: list[tuple[Source, Path, tuple[str, ...]]] = field(default_factory=list)
 
-    def open(self, application: Source, *, directory: Path, relations: Sequence[str], clock_at: datetime) -> ToyDriver:
+    def open(
+        self,
+        application: Source,
+        *,
+        directory: Path,
+        relations: Sequence[str],
+        clock_at: datetime,
+        ingested: Sequence[str] = (),
+    ) -> ToyDriver:
         self.asked.append((application, directory, tuple(relations)))
         streams = {}
         offset = 0

@@ -27,7 +27,7 @@ from headrace.plan.steps import (
     kind_over,
     walk,
 )
-from headrace.plan.windows import Cumulate, Hop, Session
+from headrace.plan.windows import Cumulate, Hop, Session, Tumble
 
 WINDOW_EDGES = ("window_start", "window_end")
 
@@ -195,9 +195,9 @@ def _with_whole_window(named: list[Column]) -> list[Column]:
 def _with_window_ends(named: list[Column], relation: Relation) -> list[Column]:
     """Return the keys with the end of each window whose start is one: the end is what the watermark passes.
 
-    Cumulating windows share their start, so there the end is no consequence of it.
+    Only of windows of one length is the end a consequence of the start.
     """
-    if any(isinstance(each, AssignWindows) and isinstance(each.window, Cumulate) for each in walk(relation.step)):
+    if not one_length(relation.step):
         return named
     known = {_time_name(key) for key in named}
     ends = [
@@ -207,6 +207,14 @@ def _with_window_ends(named: list[Column], relation: Relation) -> list[Column]:
     ]
     added = [name for name in sorted(ends) if name in relation.times and name not in known]
     return [*named, *(Column(name, Scalar(_plain_column(name), types.TIMESTAMP)) for name in added)]
+
+
+def one_length(step: Step) -> bool:
+    """Say whether all windows below a step are tumbling or hopping, and of one length."""
+    windows = [each.window for each in walk(step) if isinstance(each, (AssignWindows, Aggregate)) and each.window]
+    return len({each.size for each in windows if isinstance(each, (Tumble, Hop))}) == 1 and all(
+        isinstance(each, (Tumble, Hop)) for each in windows
+    )
 
 
 def _plain_column(name: str) -> exp.Expr:

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from headrace.plan.grouping import one_length
 from headrace.plan.joins import conjuncts
 from headrace.plan.steps import (
     Aggregate,
-    AssignWindows,
     Deduplicate,
     Filter,
     Join,
@@ -21,9 +21,7 @@ from headrace.plan.steps import (
     Sort,
     Step,
     TopRows,
-    walk,
 )
-from headrace.plan.windows import Cumulate
 
 Key = frozenset[str]
 
@@ -45,8 +43,8 @@ def _keys(step: Step, names: tuple[str, ...]) -> set[Key]:
             return {frozenset(known[column.lower()] for column in table.primary_key)}
         case Aggregate(keys=keys):
             return _of_groups(step) if keys else set()
-        case Deduplicate(keys=columns, input=below):
-            return {frozenset(columns)} | _keys(below, names)
+        case Deduplicate(keys=columns, input=below, within_watermark=within):
+            return _keys(below, names) if within else {frozenset(columns)} | _keys(below, names)
         case SetOperation(every=False):
             return {frozenset(names)}
         case TopRows(partition=partition, rank_name=rank, input=below):
@@ -73,14 +71,11 @@ def _keys(step: Step, names: tuple[str, ...]) -> set[Key]:
 
 
 def _of_groups(step: Aggregate) -> set[Key]:
-    """Return what identifies a group: one end of a window tells the other, unless windows share their start."""
+    """Return what identifies a group; one end of a window tells the other where all windows have one length."""
     whole = frozenset(key.name for key in step.keys)
     keys = {whole}
-    if {"window_start", "window_end"} <= whole:
-        keys.add(whole - {"window_start"})
-        below = [each.window for each in walk(step.input) if isinstance(each, AssignWindows)]
-        if not any(isinstance(window, Cumulate) for window in (step.window, *below)):
-            keys.add(whole - {"window_end"})
+    if {"window_start", "window_end"} <= whole and step.time_key == "window_end" and one_length(step):
+        keys |= {whole - {"window_start"}, whole - {"window_end"}}
     return keys
 
 
@@ -124,13 +119,19 @@ def _of_join(step: Join) -> set[Key]:
     if step.kind in {JoinKind.SEMI, JoinKind.ANTI}:
         return left
     equal = _equal_columns(step)
-    keys = {one | other for one in left for other in right}
+    pairable = step.kind is not JoinKind.FULL
+    keys = {
+        one | other
+        for one in left
+        for other in right
+        if pairable or (one in _never_null(step.left) and other in _never_null(step.right))
+    }
     if step.kind is JoinKind.FULL:
         pairs = dict(_pairs(step))
         keys |= {
             frozenset(_merged(name, pairs[name]) for name in key)
-            for key in left
-            if key <= pairs.keys() and frozenset(pairs[name] for name in key) in right
+            for key in left & _never_null(step.left)
+            if key <= pairs.keys() and frozenset(pairs[name] for name in key) in right & _never_null(step.right)
         }
     if any(key <= equal for key in right) and step.kind in {JoinKind.INNER, JoinKind.LEFT}:
         keys |= left  # a left row meets at most one right row
@@ -141,12 +142,39 @@ def _of_join(step: Join) -> set[Key]:
 
 def _pairs(step: Join) -> Iterator[tuple[str, str]]:
     """Yield the columns that the condition sets equal, that of the left side first."""
-    lefts = set(_names_below(step.left))
+    lefts, rights = set(_names_below(step.left)), set(_names_below(step.right))
     for test in conjuncts(step.condition.tree) if step.condition is not None else ():
         if isinstance(test, exp.EQ):
             one, other = test.this.unnest(), test.expression.unnest()
-            if isinstance(one, exp.Column) and isinstance(other, exp.Column):
-                yield (one.name, other.name) if one.name in lefts else (other.name, one.name)
+            if not (isinstance(one, exp.Column) and isinstance(other, exp.Column) and _same_type(one, other)):
+                continue
+            if one.name in lefts and other.name in rights:
+                yield one.name, other.name
+            elif other.name in lefts and one.name in rights:
+                yield other.name, one.name
+
+
+def _same_type(one: exp.Expr, other: exp.Expr) -> bool:
+    """Say whether two columns are equal as they stand: a conversion can make different values equal."""
+    return one.type is not None and one.type == other.type
+
+
+def _never_null(step: Step) -> set[Key]:
+    """Return the keys of a step that are those of a table: what identifies its rows is never NULL."""
+    match step:
+        case ReadTable(table=table) if table.primary_key:
+            known = {column.name.lower(): column.name for column in table.columns}
+            return {frozenset(known[column.lower()] for column in table.primary_key)}
+        case Rename(input=below, names=new):
+            old = _names_below(below)
+            return _renamed(_never_null(below), dict(zip(old, new, strict=True))) if len(old) == len(new) else set()
+        case Filter(input=below):
+            return _never_null(below)
+        case Project(input=below, columns=columns):
+            passed = {c.value.tree.name: c.name for c in columns if isinstance(c.value.tree, exp.Column)}
+            return _renamed(_never_null(below), passed)
+        case _:
+            return set()
 
 
 def _equal_columns(step: Join) -> Key:

@@ -9,6 +9,7 @@ from headrace.plan import types
 from headrace.plan.context import Context, check_composable, not_supported
 from headrace.plan.scope import did_you_mean
 from headrace.plan.selects import plan_select
+from headrace.plan.sources import settled
 from headrace.plan.steps import Column as Named
 from headrace.plan.steps import (
     Deduplicate,
@@ -37,6 +38,8 @@ def plan_query(tree: exp.Expr, context: Context, emit: Emit | None = None) -> Re
             relation = _union(tree, context, emit)
         case exp.Values():
             relation = _values(tree, context)
+        case exp.Subquery():
+            relation = settled(plan_query(tree.this, context, emit), context.span(tree))
         case exp.Table():
             table = context.relation(table_name(tree), context.span(tree))
             relation = table
@@ -53,7 +56,7 @@ def table_name(table: exp.Table) -> str:
 
 
 def _without_parentheses(tree: exp.Expr) -> exp.Expr:
-    while isinstance(tree, (exp.Subquery, exp.Paren)) and not tree.args.get("order"):
+    while isinstance(tree, (exp.Subquery, exp.Paren)) and not any(map(tree.args.get, ("order", "limit", "offset"))):
         tree = tree.this
     return tree
 

@@ -14,11 +14,11 @@ from headrace.plan.steps import (
     Filter,
     Kind,
     Ordering,
-    Project,
     Rank,
     Relation,
     Scalar,
     TopRows,
+    kind_over,
 )
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ def ranking_filter(select: exp.Select) -> exp.Select:
     if where is None or not isinstance(source, exp.Subquery) or not isinstance(source.this, exp.Select):
         return select
     inner = source.this
+    beside = [select.args.get("joins"), source.args.get("joins"), select.args.get("laterals")]
+    if any(beside) or any(inner.args.get(part) for part in ("limit", "offset", "distinct")):
+        return select
     ranks = {
         item.alias.lower(): item.this
         for item in inner.expressions
@@ -82,15 +85,17 @@ def rank(
 ) -> Relation:
     """Plan a QUALIFY over a relation, and the SELECT list after it."""
     if relation.kind is Kind.STATIC:
-        return _static(block, relation, values, qualify)
+        return compared(block, relation, values, _bound_test(block, qualify, grouped))
     aliases = {
         item.alias.lower(): item.this
         for item in block.select.expressions
         if isinstance(item, exp.Alias) and _is_row_number(item.this)
     }
     limit = _limit(qualify.unnest(), aliases)
-    window = qualify.find(exp.Window) or next(iter(aliases.values()), None)
-    if limit is None or window is None or relation.kind is Kind.CHANGELOG:
+    window = qualify.find(exp.Window) or _named_window(qualify, aliases)
+    others = [each for value in values for each in value.tree.find_all(exp.Window)]
+    several = len({each.sql() for each in others}) > 1
+    if limit is None or window is None or several or relation.kind is Kind.CHANGELOG:
         return compared(block, relation, values, _bound_test(block, qualify, grouped))
 
     def bound(node: exp.Expr) -> Scalar:
@@ -117,6 +122,12 @@ def rank(
     return compared(block, relation, values, _bound_test(block, qualify, grouped))
 
 
+def _named_window(qualify: exp.Expr, aliases: dict[str, exp.Expr]) -> exp.Expr | None:
+    """Return the window function that a test names by its alias."""
+    columns = [column.name.lower() for column in qualify.find_all(exp.Column)]
+    return next((aliases[name] for name in columns if name in aliases), None)
+
+
 def _bound_test(block: "Block", qualify: exp.Expr, grouped: "Grouped | None") -> Scalar:
     test = block.binder.condition(_without_aliases(qualify, block), "QUALIFY")
     return grouped.over(test) if grouped is not None else test
@@ -131,14 +142,15 @@ def compared(block: "Block", relation: Relation, values: list[Scalar], test: Sca
     for scalar in (*values, *([test] if test is not None else [])):
         for window in scalar.tree.find_all(exp.Window):
             if all(window != each.value.tree for each in named):
-                kind = types.type_of(types.annotate(window.copy()))
-                named.append(Column(f"_over_{len(named)}", Scalar(window, kind, scalar.span)))
+                type_ = types.type_of(types.annotate(window.copy()))
+                named.append(Column(f"_over_{len(named)}", Scalar(window, type_, scalar.span, scalar.lookups)))
     if not named:
         raise PlanError("QUALIFY without a window function", span=block.context.span(block.select))
     fields = (*relation.fields, *(Field(each.name, each.value.type) for each in named))
-    result = Relation(Rank(relation.step, tuple(named)), fields, Kind.CHANGELOG)
+    kind = Kind.STATIC if relation.kind is Kind.STATIC else Kind.CHANGELOG
+    result = Relation(Rank(relation.step, tuple(named)), fields, kind)
     if test is not None:
-        result = Relation(Filter(result.step, _over(test, named)), fields, Kind.CHANGELOG)
+        result = Relation(Filter(result.step, _over(test, named)), fields, kind_over(kind, [test]))
     return project(result, block.names, [_over(value, named) for value in values])
 
 
@@ -194,24 +206,6 @@ def _projected(block: "Block", relation: Relation, values: list[Scalar], rank_na
         else:
             replaced.append(value)
     return project(relation, block.names, replaced)
-
-
-def _static(block: "Block", relation: Relation, values: list[Scalar], qualify: exp.Expr) -> Relation:
-    from headrace.plan.selects import project
-
-    test = block.binder.bind(_without_aliases(qualify, block))
-    columns = tuple(Column(f.name, Scalar(_column(f), f.type)) for f in relation.fields)
-    window = test.tree.find(exp.Window)
-    if window is None:
-        return project(Relation(Filter(relation.step, test), relation.fields, relation.kind), block.names, values)
-    ranked = Column("_rank", Scalar(window.copy(), types.BIGINT, test.span))
-    fields = (*relation.fields, Field("_rank", types.BIGINT))
-    step = Project(relation.step, (*columns, ranked))
-    replaced = test.tree.copy()
-    for node in list(replaced.find_all(exp.Window)):
-        node.replace(exp.column(exp.to_identifier("_rank", quoted=True)))
-    kept = Filter(step, Scalar(replaced, types.BOOLEAN, test.span))
-    return _projected(block, Relation(kept, fields, relation.kind), values, "_rank")
 
 
 def _without_aliases(qualify: exp.Expr, block: "Block") -> exp.Expr:

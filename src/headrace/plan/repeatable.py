@@ -3,7 +3,17 @@
 from sqlglot import exp
 
 from headrace.errors import PlanError, Span
-from headrace.plan.steps import Relation, is_maintained, scalars, walk
+from headrace.plan.steps import (
+    Join,
+    ReadTable,
+    Relation,
+    Step,
+    inputs,
+    is_maintained,
+    is_static,
+    scalars,
+    walk,
+)
 
 _BY_CLOCK = (exp.CurrentTimestamp, exp.CurrentDate, exp.CurrentTime, exp.Localtimestamp)
 _BY_CHANCE = (exp.Rand, exp.Randn, exp.Uuid)
@@ -30,10 +40,12 @@ def check_repeatable(relation: Relation, span: Span | None) -> None:
     for step in walk(relation.step):
         if not is_maintained(step):
             continue
+        _check_tables(step, span)
         for value in scalars(step):
             for node in value.tree.find_all(exp.Func):
                 name = node.name.lower() if isinstance(node, exp.Anonymous) else node.sql_name().lower()
-                if isinstance(node, _BY_CLOCK) or name in _CLOCK_NAMES:
+                clock = isinstance(node, exp.StrToUnix) and node.args.get("this") is None
+                if clock or isinstance(node, _BY_CLOCK) or name in _CLOCK_NAMES:
                     raise PlanError(
                         f"{name}() in a query whose rows change",
                         detail="The answer would change with time alone, without a row that says so.",
@@ -47,3 +59,19 @@ def check_repeatable(relation: Relation, span: Span | None) -> None:
                         hint="Compute it in the stream itself, before rows are joined or grouped.",
                         span=value.span or span,
                     )
+
+
+def _check_tables(step: Step, span: Span | None) -> None:
+    """Raise where rows that change meet a table that is read anew: what they met cannot be withdrawn any more."""
+    sides = [*inputs(step)] if isinstance(step, Join) else []
+    sides += [lookup.relation.step for value in scalars(step) for lookup in value.lookups]
+    for side in sides:
+        for each in walk(side) if is_static(side) else ():
+            refresh = getattr(each.table.common, "refresh", None) if isinstance(each, ReadTable) else None
+            if isinstance(each, ReadTable) and refresh is not None and refresh.lower() != "never":
+                raise PlanError(
+                    f'rows that change meet table "{each.table.name}", which is read anew',
+                    detail="A row that is withdrawn must meet what it met when it was published.",
+                    hint="Leave refresh out: the table then changes the answer itself. Or write refresh = 'never'.",
+                    span=span,
+                )

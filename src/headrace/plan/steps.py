@@ -12,7 +12,7 @@ from typing import Any
 from sqlglot import exp
 
 from headrace.catalog.objects import Stream, Table
-from headrace.errors import Span
+from headrace.errors import PlanError, Span
 from headrace.plan.windows import Window
 
 
@@ -352,8 +352,14 @@ def is_stateful(step: Step) -> bool:
 
 def kind_over(kind: Kind, values: Iterable[Scalar]) -> Kind:
     """Return how rows come and go after expressions were computed over them: what asks a stream can change its mind."""
-    asks = any(lookup.relation.kind is not Kind.STATIC for value in values for lookup in value.lookups)
-    return Kind.CHANGELOG if asks else kind
+    asking = [value for value in values if any(each.relation.kind is not Kind.STATIC for each in value.lookups)]
+    if asking and kind is Kind.STATIC:
+        raise PlanError(
+            "rows that are only looked up cannot depend on rows that change",
+            hint="Give the table a primary key, and no refresh: then it is kept current.",
+            span=asking[0].span,
+        )
+    return Kind.CHANGELOG if asking else kind
 
 
 def is_maintained(step: Step) -> bool:

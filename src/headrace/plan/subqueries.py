@@ -34,6 +34,9 @@ def join_subquery(inputs: Inputs, condition: exp.Expr, context: Context, plan_qu
     found = _membership(condition)
     if found is None:
         return False
+    listed = found.query.expressions if isinstance(found.query, exp.Select) else []
+    if found.value is not None and len(listed) > 1:
+        raise PlanError("IN takes a query of one column", span=context.span(found.query))
     query, tests = _apart(found, context, plan_query)
     relation = settled(plan_query(query, context), context.span(found.query))
     if relation.kind is Kind.STATIC and not tests:

@@ -63,16 +63,23 @@ def check_members(outputs: Sequence[str], state: Folder, query: str, span: Span 
         noted = None if folder == query else (state / folder).read(MEMBERS)
         before = [] if noted is None else noted.splitlines()
         if set(before) & set(names):
-            raise PlanError(
-                "outputs that share a source are one query, and it has other outputs than before",
-                detail=f"It had {', '.join(before)}; now it has {', '.join(names)}.",
-                hint="Undo the change to go on where the last run stopped, or start anew with --fresh, "
-                f"which deletes what was remembered in {state.path}.",
-                span=span,
-            )
+            raise _other_outputs(before, names, state, span)
     mine = state / query
-    if mine.read(MEMBERS) is None:
+    noted = mine.read(MEMBERS)
+    if noted is None:
         mine.make().write(MEMBERS, "\n".join(names))
+    elif noted.splitlines() != names:
+        raise _other_outputs(noted.splitlines(), names, state, span)
+
+
+def _other_outputs(before: list[str], now: list[str], state: Folder, span: Span | None) -> PlanError:
+    return PlanError(
+        "outputs that share a source are one query, and it has other outputs than before",
+        detail=f"It had {', '.join(before)}; now it has {', '.join(now)}.",
+        hint="Undo the change to go on where the last run stopped, or start anew with --fresh, "
+        f"which deletes what was remembered in {state.path}.",
+        span=span,
+    )
 
 
 def _shown(plan: dict[str, object]) -> list[str]:

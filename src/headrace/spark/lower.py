@@ -61,6 +61,9 @@ _HOW = {
 }  # fmt: skip
 
 
+_HALF = frozenset({JoinKind.SEMI, JoinKind.ANTI})
+
+
 @dataclass(slots=True)
 class Lowering:
     """Turns steps into DataFrames over one session."""
@@ -252,7 +255,7 @@ class Lowering:
         elif self.place.real_time:  # rows are not shuffled to meet a table; the table is where they are
             left, right = (side if side.isStreaming else F.broadcast(side) for side in (left, right))
         if step.condition is None:
-            return left.crossJoin(right)
+            return left.join(right, F.lit(True), _HOW[step.kind]) if step.kind in _HALF else left.crossJoin(right)
         self._lookups(step.condition)
         condition = F.expr(_sql(step.condition))
         pair = left.crossJoin(right) if not step.streaming else left.join(right, F.lit(True))

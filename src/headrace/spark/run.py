@@ -55,11 +55,11 @@ def _source_names(step: Step, place: Place) -> dict[str, str]:
             continue
         options = source.options
         if source.name.lower() in place.fed or (not hasattr(options, "path") and not hasattr(options, "topic")):
-            names[place.feed(source.name).path] = source.name
+            names[f"{place.feed(source.name).path}]"] = source.name
         elif hasattr(options, "topic"):
             names["Subscribe[" + ", ".join(options.topic) + "]"] = source.name
         else:
-            names[as_stream_path(resolve_path(options.path, place.base))] = source.name
+            names[as_stream_path(resolve_path(options.path, place.base)) + "]"] = source.name
     return names
 
 
@@ -101,8 +101,6 @@ class Run:
         folder = self.place.folder(output.name.lower())
         if any(isinstance(stream.options, SocketSource) for stream in streams_of(step)):
             folder.delete()  # a socket cannot give again what it gave, so nothing can go on from a checkpoint
-        if remember:
-            fingerprint.check(output, self.plan.settings, folder, folder.path, output.span)
         exactly_once = isinstance(publish, KafkaOutput) and publish.guarantee == "exactly-once"
         self.lowering.begin(
             timed=any(is_stateful(each) and not is_maintained(each) for each in walk(step)),
@@ -113,6 +111,8 @@ class Run:
         maintained = is_maintained(step) and not real_time
         frame = self.lowering.changes(step) if maintained else self.lowering.frame(step)
         self.place.real_time = False
+        if remember:
+            fingerprint.check(output, self.plan.settings, folder, folder.path, output.span)
         if self.lowering.parted and isinstance(publish, KafkaOutput):
             publish.named = self.lowering.parts()
         running = Running(output, frame, publish, self.place, trigger, frame.isStreaming, real_time=real_time)
@@ -130,10 +130,6 @@ class Run:
         folder = self.place.folder(query_folder(outputs))
         if any(isinstance(stream.options, SocketSource) for stream in streams_of(together.step)):
             folder.delete()
-        if remember:
-            members = [output.name for output in outputs]
-            fingerprint.check_members(members, self.place.folder(), query_folder(outputs), named.span)
-            fingerprint.check(named, self.plan.settings, folder, folder.path, named.span)
         timed = any(is_stateful(each) and not is_maintained(each) for each in walk(together.step))
         self.lowering.begin(timed=timed, parted=False)
         parts = []
@@ -141,6 +137,10 @@ class Run:
             for output, step in zip(outputs, steps, strict=True):
                 parts.append(Part(output, self._changes(output, step), takers[output.name]))
             frame = united(parts, self.lowering.session)
+        if remember:
+            members = [output.name for output in outputs]
+            fingerprint.check_members(members, self.place.folder(), query_folder(outputs), named.span)
+            fingerprint.check(named, self.plan.settings, folder, folder.path, named.span)
         publish = Together(parts, _source_names(together.step, self.place))
         forgets = not self.place.bounded and any(output.view and output.view.ttl for output in outputs)
         trigger = {"processingTime": FORGETTING} if forgets else trigger

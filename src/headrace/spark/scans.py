@@ -26,6 +26,7 @@ from headrace.spark.counting import MARK
 from headrace.spark.heartbeats import idle_after
 from headrace.spark.place import Place
 from headrace.spark.records import CORRUPT, quoted
+from headrace.spark.session import check_operators
 
 CHANGE = "_change"
 """A column of JSON lines that are written into a table: `delete` removes the row of the key."""
@@ -125,14 +126,41 @@ def read_table(spark: SparkSession, table: Table, place: Place) -> DataFrame:
     """Return the rows of a table as they stand."""
     schema = records.schema_text(table.columns)
     options = None if table.name.lower() in place.fed else table.options
+    if isinstance(options, KafkaTable):
+        return _kafka_table(spark, table, options, place)
+    json = getattr(options, "format", "json") == "json"
+    if table.primary_key and json:
+        schema += f", {CHANGE} STRING"
     if isinstance(options, FilesTable):
         path = files.resolve_path(options.path, place.base)
         files.check_readable(path, table.span, now=True)
-        return files.read_table(spark, options, path, schema)
-    if isinstance(options, KafkaTable):
-        return _kafka_table(spark, table, options, place)
-    folder = place.feed(table.name).make()
-    return spark.read.schema(schema).json(folder.path)
+        rows = files.read_table(spark, options, path, schema)
+    else:
+        rows = spark.read.schema(schema).json(place.feed(table.name).make().path)
+    return _last_written(spark, rows, table) if table.primary_key else rows
+
+
+def _last_written(spark: SparkSession, rows: DataFrame, table: Table) -> DataFrame:
+    """Return the last row of each key that files hold, as a table that follows them would."""
+    check_operators(spark)
+    columns = [quoted(column.name) for column in table.columns]
+    key = [quoted(name) for name in table.primary_key]
+    removed = F.lower(CHANGE) == "delete" if CHANGE in rows.columns else F.lit(False)
+    written = rows.select(
+        *columns,
+        F.coalesce(removed, F.lit(False)).alias("__removed"),
+        F.struct(
+            "_metadata.file_modification_time", "_metadata.file_path", "_metadata.file_block_start", row_index(spark)
+        ).alias("__order"),
+    ).filter(" AND ".join(f"{name} IS NOT NULL" for name in key))
+    last = F.max_by(F.struct("__removed", *columns), F.col("__order"))
+    kept = written.groupBy(*[F.col(name).alias(f"__key_{i}") for i, name in enumerate(key)]).agg(last.alias("__last"))
+    return kept.filter("NOT __last.__removed").select(*[f"__last.{name}" for name in columns])
+
+
+def row_index(spark: SparkSession) -> Column:
+    """Return the number of a row within its task."""
+    return Column(spark._jvm.org.headrace.changelog.RowIndex.column())  # type: ignore[union-attr]
 
 
 def table_writes(spark: SparkSession, table: Table, place: Place) -> DataFrame:
@@ -149,7 +177,7 @@ def table_writes(spark: SparkSession, table: Table, place: Place) -> DataFrame:
         removed = F.coalesce(F.lower(CHANGE) == "delete", removed)
     frame = frame.filter(_alive(frame, stream))
     order = _written_order(frame)
-    row = Column(spark._jvm.org.headrace.changelog.RowIndex.column())  # type: ignore[union-attr]
+    row = row_index(spark)
     columns = [F.col(quoted(column.name)) for column in table.columns]
     places = [F.col(name).alias(f"__order_{i}") for i, name in enumerate(order)]
     return frame.select(*columns, removed.alias("__removed"), *places, row.alias("__order_row"))
@@ -159,7 +187,7 @@ def _written_order(frame: DataFrame) -> tuple[str, ...]:
     """Return the columns that say in which order records were written, rows of one file or partition aside."""
     if "__kafka_offset" in frame.columns:
         return ("__kafka_offset", "__kafka_timestamp")
-    return ("__file",) if "__file" in frame.columns else ("__ingested_at", "__position")
+    return ("__file", "__block") if "__file" in frame.columns else ("__ingested_at", "__position", "__block")
 
 
 def _as_stream(table: Table, place: Place) -> Stream:
@@ -220,6 +248,7 @@ def _fed_lines(spark: SparkSession, stream: Stream, place: Place) -> DataFrame:
             "value AS __raw",
             "'fed' AS __position",
             "_metadata.file_name AS __file",
+            "_metadata.file_block_start AS __block",
             f"{received} AS __ingested_at",
             f"{received} AS __received_at",
         )

@@ -66,7 +66,9 @@ class Kept:
             if self.state is None:
                 return None
             path = rows_file(self.state, output.name)
-            return self.stores.setdefault((path,), SqliteViewStore(path))
+            if (path,) not in self.stores:
+                self.stores[path,] = SqliteViewStore(path)
+            return self.stores[path,]
         return self.store_of(output.view)
 
     def store_of(self, options: ViewOptions) -> ViewStore:

@@ -11,6 +11,7 @@ from headrace.errors import HeadraceError, Span
 
 POSITION = "_metadata.file_path AS __position"
 INGESTED = "_metadata.file_modification_time AS __ingested_at"
+BLOCK = "_metadata.file_block_start AS __block"
 LINES = frozenset({"json", "text"})
 """Formats that are read line by line, so that a line that does not parse is still there as it was."""
 
@@ -72,7 +73,7 @@ def read_lines(spark: SparkSession, options: FilesSource, path: str) -> DataFram
     reader = spark.readStream.schema("value STRING")
     for name, value in batch_limits(options).items():
         reader = reader.option(name, value)
-    return reader.text(as_stream_path(path)).selectExpr("value AS __raw", POSITION, INGESTED)
+    return reader.text(as_stream_path(path)).selectExpr("value AS __raw", POSITION, INGESTED, BLOCK)
 
 
 def read_columns(spark: SparkSession, options: FilesSource, path: str, schema: str, *, placed: bool) -> DataFrame:
@@ -84,7 +85,7 @@ def read_columns(spark: SparkSession, options: FilesSource, path: str, schema: s
     for name, value in {**format_options(options), **batch_limits(options)}.items():
         reader = reader.option(name, value)
     frame = reader.load(as_stream_path(path))
-    return frame.selectExpr("*", POSITION, INGESTED) if placed else frame
+    return frame.selectExpr("*", POSITION, INGESTED, BLOCK) if placed else frame
 
 
 def read_table(spark: SparkSession, options: FilesTable, path: str, schema: str) -> DataFrame:

@@ -27,6 +27,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Min;
 import org.apache.spark.sql.streaming.MapState;
 import org.apache.spark.sql.streaming.OutputMode;
+import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.streaming.TimerValues;
 import org.apache.spark.sql.streaming.ValueState;
@@ -72,7 +73,7 @@ final class AggregateOperator extends Operator {
   @Override
   public void init(OutputMode mode, TimeMode time) {
     group = getHandle().getValueState("group", Encoders.BINARY(), ttl());
-    values = getHandle().getMapState("values", Encoders.BINARY(), Encoders.LONG(), ttl());
+    values = getHandle().getMapState("values", Encoders.BINARY(), Encoders.LONG(), TTLConfig.NONE());
     accumulators = new ArrayList<>();
     filters = new ArrayList<>();
     for (AggregateExpression each : functions) {
@@ -128,7 +129,7 @@ final class AggregateOperator extends Operator {
     Changes batch = gather(given);
     load();
     byte[] before = last;
-    for (Map.Entry<Bytes, long[]> each : batch) {
+    for (Map.Entry<Bytes, long[]> each : batch.sorted()) {
       InternalRow row = Unpack.row(each.getKey().value(), input.size());
       long weight = each.getValue()[0];
       rows = counted(rows, weight);
@@ -169,6 +170,9 @@ final class AggregateOperator extends Operator {
     last = null;
     try {
       if (saved == null) {
+        if (forgets()) {
+          values.clear(); // what is left of a group that was forgotten
+        }
         accumulators.forEach(Accumulator::reset);
         return;
       }

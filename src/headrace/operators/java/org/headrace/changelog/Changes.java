@@ -1,6 +1,7 @@
 package org.headrace.changelog;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -23,6 +24,14 @@ final class Changes implements Iterable<Map.Entry<Bytes, long[]>> {
   public Iterator<Map.Entry<Bytes, long[]>> iterator() {
     weights.values().removeIf(weight -> weight[0] == 0);
     return weights.entrySet().iterator();
+  }
+
+  /** Return the changes in an order that does not depend on who came first. */
+  List<Map.Entry<Bytes, long[]>> sorted() {
+    List<Map.Entry<Bytes, long[]>> all = new ArrayList<>();
+    forEach(all::add);
+    all.sort((one, other) -> Arrays.compareUnsigned(one.getKey().value(), other.getKey().value()));
+    return all;
   }
 
   /** Return the changes as an operator's output, what goes first. */

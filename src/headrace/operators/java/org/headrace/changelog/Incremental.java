@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.expressions.WindowExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys;
@@ -305,20 +306,34 @@ public final class Incremental {
 
   /** Say whether a plan gives the same rows for ever: nothing in it stands for a stream. */
   private boolean isStatic(LogicalPlan plan) {
-    for (LogicalPlan leaf : Scala.<LogicalPlan>list(plan.collectLeaves())) {
-      if (leaf instanceof LogicalRDD rows && sources.containsKey(rows.rdd().id())) {
-        return false;
-      }
+    return !(plan instanceof LocalRelation) && !(plan instanceof OneRowRelation) && !standsForStream(plan);
+  }
+
+  private boolean standsForStream(LogicalPlan plan) {
+    if (plan instanceof LogicalRDD rows && sources.containsKey(rows.rdd().id())) {
+      return true;
     }
-    return !(plan instanceof LocalRelation) && !(plan instanceof OneRowRelation);
+    return Scala.<LogicalPlan>list(plan.children()).stream().anyMatch(this::standsForStream)
+        || Scala.<Expression>list(plan.expressions()).stream().anyMatch(this::asksStream);
+  }
+
+  private boolean asksStream(Expression expression) {
+    return (expression instanceof SubqueryExpression subquery && standsForStream((LogicalPlan) subquery.plan()))
+        || Scala.<Expression>list(expression.children()).stream().anyMatch(this::asksStream);
   }
 
   /** Join rows that come and go with a table that never changes: Spark does that row by row. */
   private Rel joinTable(Join join, boolean tableOnTheRight) {
     Rel rows = of(tableOnTheRight ? join.left() : join.right());
+    scala.Option<Expression> condition = join.condition();
+    if (condition.isDefined()) {
+      Looked looked = lookedUp(condition.get(), rows);
+      rows = looked.rel();
+      condition = scala.Option.apply(looked.expression());
+    }
     LogicalPlan left = tableOnTheRight ? rows.plan() : join.left();
     LogicalPlan right = tableOnTheRight ? join.right() : rows.plan();
-    LogicalPlan plan = new Join(left, right, join.joinType(), join.condition(), join.hint());
+    LogicalPlan plan = new Join(left, right, join.joinType(), condition, join.hint());
     return new Rel(plan, Scala.list(join.output()), rows.weight(), rows.grows());
   }
 

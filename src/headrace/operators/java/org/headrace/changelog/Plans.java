@@ -23,6 +23,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.plans.logical.WindowGroupLimit;
+import org.apache.spark.sql.catalyst.util.UnsafeRowUtils;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.types.DataType;
@@ -127,6 +128,11 @@ final class Plans {
       Session session, List<Input> inputs, Operator operator, List<Attribute> columns, boolean grows) {
     List<LogicalPlan> parts = new ArrayList<>();
     for (Input input : inputs) {
+      for (Expression part : input.key()) {
+        if (!UnsafeRowUtils.isBinaryStable(part.dataType())) {
+          throw new UnsupportedOperationException("a key whose collation takes different texts for equal");
+        }
+      }
       List<NamedExpression> list = new ArrayList<>();
       list.add(alias(packed(input.key()), column("key", DataTypes.BinaryType)));
       list.add(alias(input.side(), column("side", DataTypes.IntegerType)));
