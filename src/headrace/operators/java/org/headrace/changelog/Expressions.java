@@ -35,7 +35,7 @@ final class Expressions {
   }
 
   static List<Expression> allBound(List<? extends Expression> expressions, List<Attribute> input) {
-    return expressions.stream().map(each -> (Expression) bound(each, input)).toList();
+    return expressions.stream().<Expression>map(each -> bound(each, input)).toList();
   }
 
   static BasePredicate predicate(Expression condition, List<Attribute> input) {
@@ -60,9 +60,8 @@ final class Expressions {
     return new InterpretedOrdering(Scala.seq(order.stream().map(each -> bound(each, input)).toList()));
   }
 
-  @SuppressWarnings("unchecked")
   static scala.math.Ordering<Object> ordering(DataType type) {
-    return (scala.math.Ordering<Object>) PhysicalDataType$.MODULE$.ordering(type);
+    return PhysicalDataType$.MODULE$.ordering(type);
   }
 
   static Object value(InternalRow row, int position, DataType type) {

@@ -116,7 +116,7 @@ public final class Incremental {
       return Plans.seed(session, List.of(), List.of(), 1);
     } else if (Plans.keepsRows(plan)) {
       Rel below = of(plan.children().head());
-      LogicalPlan above = (LogicalPlan) plan.withNewChildren(Scala.seq(below.plan()));
+      LogicalPlan above = plan.withNewChildren(Scala.seq(below.plan()));
       return new Rel(above, Scala.list(plan.output()), below.weight(), below.grows());
     }
     throw new UnsupportedOperationException(plan.nodeName());
@@ -179,7 +179,7 @@ public final class Incremental {
       changed |= looked.expression() != child;
       children.add(looked.expression());
     }
-    return new Looked(changed ? (Expression) expression.withNewChildren(Scala.seq(children)) : expression, rel);
+    return new Looked(changed ? expression.withNewChildren(Scala.seq(children)) : expression, rel);
   }
 
   private Looked kept(ScalarSubquery subquery, Rel rel) {
@@ -318,7 +318,7 @@ public final class Incremental {
   }
 
   private boolean asksStream(Expression expression) {
-    return (expression instanceof SubqueryExpression subquery && standsForStream((LogicalPlan) subquery.plan()))
+    return (expression instanceof SubqueryExpression subquery && standsForStream(subquery.plan()))
         || Scala.<Expression>list(expression.children()).stream().anyMatch(this::asksStream);
   }
 

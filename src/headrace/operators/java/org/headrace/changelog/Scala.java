@@ -1,8 +1,8 @@
 package org.headrace.changelog;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.List;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
@@ -13,7 +13,9 @@ final class Scala {
 
   @SafeVarargs
   static <T> Seq<T> seq(T... values) {
-    return seq(Arrays.asList(values));
+    List<T> all = new ArrayList<>();
+    Collections.addAll(all, values);
+    return seq(all);
   }
 
   static <T> Seq<T> seq(Collection<? extends T> values) {
