@@ -2,7 +2,6 @@ package org.headrace.changelog;
 
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Collections;
 import java.util.List;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
@@ -14,7 +13,9 @@ final class Scala {
   @SafeVarargs
   static <T> Seq<T> seq(T... values) {
     List<T> all = new ArrayList<>();
-    Collections.addAll(all, values);
+    for (T value : values) {
+      all.add(value);
+    }
     return seq(all);
   }
 
