@@ -26,6 +26,8 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/stateless.py
 	$(BIN)/python benchmarks/kafka.py throughput
 	$(BIN)/python benchmarks/kafka.py latency
+	$(BIN)/python benchmarks/views.py
+	$(BIN)/python benchmarks/nexmark/run.py
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache
