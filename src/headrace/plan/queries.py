@@ -34,6 +34,8 @@ def plan_query(tree: exp.Expr, context: Context, emit: Emit | None = None) -> Re
     match tree:
         case exp.Select():
             relation = plan_select(tree, context, emit, plan_query)
+            if (first := _first_by_others(tree, relation, context, emit)) is not None:
+                return first
         case exp.Union():
             relation = _union(tree, context, emit)
         case exp.Values():
@@ -204,6 +206,35 @@ def _ordered(tree: exp.Expr, relation: Relation, context: Context) -> Relation:
     terms = tuple(_ordering(term, relation, tree, context) for term in (order.expressions if order else ()))
     step = Sort(relation.step, terms, _whole(limit, context), _whole(offset, context))
     return Relation(step, relation.fields, relation.kind, relation.times)
+
+
+def _first_by_others(tree: exp.Select, relation: Relation, context: Context, emit: Emit | None) -> Relation | None:
+    """Plan the first rows by an order of which some terms are no columns of the result; None if all are."""
+    order = tree.args.get("order")
+    limited = tree.args.get("limit") is not None or tree.args.get("offset") is not None
+    if order is None or not limited or tree.args.get("distinct") is not None:
+        return None
+    terms = [
+        term.copy() if isinstance(term, exp.Ordered) else exp.Ordered(this=term.copy()) for term in order.expressions
+    ]
+    if all(_output_field(term.this, relation, tree) is not None for term in terms):
+        return None
+    wider = tree.copy()
+    for part in ("order", "limit", "offset"):
+        wider.set(part, None)
+    for number, term in enumerate(terms):
+        field = _output_field(term.this, relation, tree)
+        if field is None:
+            alias = exp.alias_(term.this.copy(), f"_order_{number}", quoted=True)
+            wider.set("expressions", [*wider.expressions, alias])
+            term.set("this", exp.column(exp.to_identifier(f"_order_{number}", quoted=True)))
+    rows = plan_select(wider, context, emit, plan_query)
+    shown = exp.Select(expressions=wider.expressions, order=exp.Order(expressions=terms))
+    for part in ("limit", "offset"):
+        shown.set(part, tree.args.get(part))
+    kept = settled(_ordered(shown, rows, context), context.span(tree))
+    columns = tuple(column_of(field) for field in relation.fields)
+    return Relation(Project(kept.step, columns), relation.fields, kept.kind)
 
 
 def _ordering(term: exp.Expr, relation: Relation, tree: exp.Expr, context: Context) -> Ordering:

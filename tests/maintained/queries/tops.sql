@@ -5,7 +5,6 @@ SELECT k, n FROM a ORDER BY n DESC, k LIMIT 3
 SELECT k, x FROM a ORDER BY x, k LIMIT 2
 
 -- name: top_hidden
--- refused: ORDER BY takes columns of the result here
 SELECT g FROM a ORDER BY k LIMIT 2
 
 -- name: top_offset
@@ -27,7 +26,6 @@ SELECT g, count(*) AS c FROM a GROUP BY g ORDER BY c DESC, g LIMIT 2
 SELECT a.k, b.k AS bk FROM a JOIN b ON a.g = b.g ORDER BY a.k DESC, b.k LIMIT 3
 
 -- name: count_of_top
--- refused: ORDER BY takes columns of the result here
 SELECT count(*) AS c, sum(n) AS s FROM (SELECT n FROM a ORDER BY k LIMIT 3)
 
 -- name: top_of_top
