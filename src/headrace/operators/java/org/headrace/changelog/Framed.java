@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.SpecifiedWindowFrame;
 import org.apache.spark.sql.catalyst.expressions.UnboundedFollowing$;
 import org.apache.spark.sql.catalyst.expressions.UnboundedPreceding$;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
-import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction;
 
 /** An aggregate over a frame of rows around each row. */
 final class Framed implements Ranked {
@@ -20,9 +20,9 @@ final class Framed implements Ranked {
   private final Expression lower;
   private final Expression upper;
 
-  Framed(AggregateExpression aggregate, SpecifiedWindowFrame frame, List<Attribute> input) {
-    evaluation = new Evaluation(aggregate.aggregateFunction(), input);
-    filter = aggregate.filter().isDefined() ? Expressions.predicate(aggregate.filter().get(), input) : null;
+  Framed(AggregateFunction function, Expression filter, SpecifiedWindowFrame frame, List<Attribute> input) {
+    evaluation = new Evaluation(function, input);
+    this.filter = filter == null ? null : Expressions.predicate(filter, input);
     byRows = frame.frameType() == RowFrame$.MODULE$;
     lower = frame.lower();
     upper = frame.upper();

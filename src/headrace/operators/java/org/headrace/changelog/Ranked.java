@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.FrameLessOffsetWindowFunction;
 import org.apache.spark.sql.catalyst.expressions.Lag;
 import org.apache.spark.sql.catalyst.expressions.NTile;
+import org.apache.spark.sql.catalyst.expressions.NthValue;
 import org.apache.spark.sql.catalyst.expressions.PercentRank;
 import org.apache.spark.sql.catalyst.expressions.Rank;
 import org.apache.spark.sql.catalyst.expressions.RowFrame$;
@@ -27,13 +28,14 @@ interface Ranked {
   /** Return why a window function cannot be kept current, or null if it can. */
   static String refusal(WindowExpression expression) {
     Expression function = expression.windowFunction();
-    if (function instanceof AggregateExpression aggregate) {
+    if (function instanceof AggregateExpression || function instanceof NthValue) {
       SpecifiedWindowFrame frame = (SpecifiedWindowFrame) expression.windowSpec().frameSpecification();
       boolean distance = frame.frameType() != RowFrame$.MODULE$ && !(named(frame.lower()) && named(frame.upper()));
       if (distance) {
         return "a RANGE frame with a distance";
       }
-      return aggregate.isDistinct() ? "DISTINCT over a window" : null;
+      boolean distinct = function instanceof AggregateExpression aggregate && aggregate.isDistinct();
+      return distinct ? "DISTINCT over a window" : null;
     }
     if (function instanceof FrameLessOffsetWindowFunction offset) {
       return offset.ignoreNulls() ? "IGNORE NULLS over a window" : null;
@@ -56,9 +58,14 @@ interface Ranked {
 
   static Ranked of(WindowExpression expression, List<Attribute> input) {
     Expression function = expression.windowFunction();
-    if (function instanceof AggregateExpression aggregate) {
-      return new Framed(
-          aggregate, (SpecifiedWindowFrame) expression.windowSpec().frameSpecification(), input);
+    if (expression.windowSpec().frameSpecification() instanceof SpecifiedWindowFrame frame) {
+      if (function instanceof AggregateExpression aggregate) {
+        Expression filter = aggregate.filter().isDefined() ? aggregate.filter().get() : null;
+        return new Framed(aggregate.aggregateFunction(), filter, frame, input);
+      }
+      if (function instanceof NthValue nth) {
+        return new Framed(nth, null, frame, input);
+      }
     }
     if (function instanceof FrameLessOffsetWindowFunction offset) {
       return neighbour(offset, input);
