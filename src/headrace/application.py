@@ -23,11 +23,12 @@ from headrace.plan.application import Output, Plan, check_runnable, define_relat
 from headrace.plan.explain import explain_relation
 from headrace.plan.real_time import delivery, is_real_time
 from headrace.plan.scope import did_you_mean
-from headrace.plan.steps import Field, Kind, Relation, Sort, unsorted
+from headrace.plan.steps import Field, Kind, unsorted
 from headrace.plan.together import TABLES, groups, takes_changes
-from headrace.values import sort_key, to_json_line
+from headrace.values import to_json_line
+from headrace.views.answered import Answered
 from headrace.views.kept import Kept, rows_file
-from headrace.views.locations import Location, register
+from headrace.views.locations import register
 from headrace.views.reading import View
 from headrace.views.sqlite import SqliteViewStore
 from headrace.views.store import Change, MemoryStore, SqliteStore, Store
@@ -40,49 +41,6 @@ if TYPE_CHECKING:
     from headrace.spark.run import Run
 
 Notice = Callable[[str, int, Sequence[Change]], None]
-
-
-@dataclass(slots=True)
-class Answered:
-    """What an output has published: its columns, its rows as they stand, and the changes batch by batch."""
-
-    output: Output
-    store: Store
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns, in the order of the query."""
-        return self.output.relation.names
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return the rows in the query's order, or by all columns if it has none."""
-        return ordered(self.store.rows(), self.output.relation)
-
-    def changes(self) -> list[tuple[int, list[Change]]]:
-        """Return the changes of each batch, in a fixed order within a batch, withdrawals first."""
-        if not isinstance(self.store, MemoryStore):
-            raise TypeError("only a run that ends keeps its changes")
-        return [
-            (batch, sorted(changes, key=lambda c: (c.change != "delete", sort_key(c.row))))
-            for batch, changes in sorted(self.store.batches.items())
-            if changes
-        ]
-
-
-def ordered(rows: list[dict[str, Any]], relation: Relation) -> list[dict[str, Any]]:
-    """Return rows in the order that a query asks for, or by all columns."""
-    result = sorted(rows, key=sort_key)
-    if not isinstance(relation.step, Sort):
-        return result
-    for term in reversed(relation.step.order):
-        name = term.value.tree.name
-        present = [row for row in result if row[name] is not None]
-        absent = [row for row in result if row[name] is None]
-        present.sort(key=lambda row, name=name: sort_key({name: row[name]}), reverse=term.descending)  # type: ignore[misc]
-        result = absent + present if term.nulls_first else present + absent
-    first = relation.step.offset or 0
-    last = None if relation.step.limit is None else first + relation.step.limit
-    return result[first:last]
 
 
 @dataclass(slots=True)
@@ -328,18 +286,10 @@ class Application:
 
     def _note_views(self, kept: Kept) -> None:
         """Note where the views are, for commands that look for them by name."""
-        by_place: dict[tuple[str, str], list[str]] = {}
-        for output in self.plan.outputs:
-            options = output.view
-            if options is None or output.name.lower() not in kept.of_output:
-                continue
-            place = options.url if options.store != "sqlite" else str(kept.path_of(options))
-            by_place.setdefault((options.store, place or ""), []).append(output.name)
-        if not self.durable:
-            return
-        for (store, place), names in by_place.items():
+        if self.durable:
             file = None if self.file is None else str(self.file)
-            register(Location(self.name, store, place, tuple(names), file, self.state_folder()))
+            for location in kept.locations(self.plan.outputs, file, self.state_folder()):
+                register(location)
 
     def _table_taker(self, output: Output, run: "Run", name: str) -> TableTaker:
         if output.sink is None:

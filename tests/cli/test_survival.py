@@ -1,16 +1,16 @@
 """What a killed process and a full disk leave: nothing lost, nothing doubled, and a plain message."""
 
-import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
+
+from support.waiting import until
 
 pytestmark = pytest.mark.spark
 
@@ -53,15 +53,6 @@ def lines_of(folder: Path) -> list[dict]:
     return found
 
 
-def wait_for(condition, process: subprocess.Popen, seconds: float = 120) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "nothing happened in time"
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=0.1)
-            raise AssertionError(process.communicate()[1])
-
-
 def ids(folder: Path) -> Counter:
     try:
         return Counter(row["id"] for row in lines_of(folder / "copy"))
@@ -74,7 +65,7 @@ def finish(folder: Path) -> None:
     process = start(folder)
     closed = FILES * ROWS // 10 - 1  # the last window stays open: no row is later
     try:
-        wait_for(lambda: len(ids(folder)) == FILES * ROWS and len(lines_of(folder / "counts")) >= closed, process)
+        until(lambda: len(ids(folder)) == FILES * ROWS and len(lines_of(folder / "counts")) >= closed, 120, process)
     finally:
         process.terminate()
         _, errors = process.communicate(timeout=60)
@@ -92,7 +83,7 @@ def test_a_process_killed_again_and_again_loses_and_doubles_nothing(tmp_path):
     prepare(tmp_path)
     for goal in (3, 12):
         process = start(tmp_path)
-        wait_for(lambda goal=goal: len(ids(tmp_path)) >= goal * ROWS, process)
+        until(lambda goal=goal: len(ids(tmp_path)) >= goal * ROWS, 120, process)
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate(timeout=60)
     finish(tmp_path)

@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from headrace.broker.server import Broker
 from headrace.events import CommandHandler
 from headrace.events.module import load_functions
 from support import topics
+from support.waiting import until
 
 APP = Path(__file__).parents[2] / "apps" / "ledger"
 decide, evolve = load_functions("commands", APP)
@@ -103,11 +103,11 @@ class Ledger:
         return topics.rows(self.servers, self.topic("rejections"))
 
     def await_balance(self, account: str, balance: object, seconds: float = 60) -> None:
-        deadline = time.monotonic() + seconds
-        while self.balances().get(account) != balance:
+        def reached() -> bool:
             assert not self.failures, self.failures
-            assert time.monotonic() < deadline, f"{account} has {self.balances().get(account)}, not {balance}"
-            time.sleep(0.05)
+            return self.balances().get(account) == balance
+
+        until(reached, seconds)
 
     def balances(self) -> dict[str, Decimal]:
         found: dict[str, Decimal] = {}

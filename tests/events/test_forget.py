@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 from headrace.events.current import open_view
 from headrace.events.forgetting.compaction import TopicSettings
 from support import topics
+from support.waiting import until
 
 HEADRACE = str(Path(sys.executable).parent / "headrace")
 APPLICATION = Path(__file__).parents[2] / "apps" / "ledger" / "application.sql"
@@ -145,11 +145,13 @@ def test_an_application_that_runs_is_waited_for(ledger):
         [HEADRACE, "run", str(APPLICATION), *ledger.variables, *state], stdout=subprocess.DEVNULL, text=True
     ) as process:
         try:
-            deadline = time.monotonic() + 240
-            while (view := open_view(ledger.application, "balances")) is None or view.get("A1") is None:
-                assert process.poll() is None
-                assert time.monotonic() < deadline
-                time.sleep(0.2)
+
+            def there() -> bool:
+                found = open_view(ledger.application, "balances")
+                return found is not None and found.get("A1") is not None
+
+            until(there, 240, process)
+            view = open_view(ledger.application, "balances")
             code, report, done = forget(ledger, "--key", "account=A1")
             assert code == 0, done.stdout + done.stderr
             assert "which runs" in done.stderr

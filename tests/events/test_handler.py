@@ -5,7 +5,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from datetime import timedelta
 from decimal import Decimal
@@ -15,16 +14,10 @@ import pytest
 
 from headrace.errors import HeadraceError, JobFailed
 from support import topics
+from support.waiting import until
 
 HEADRACE = str(Path(sys.executable).parent / "headrace")
 APPLICATION = Path(__file__).parents[2] / "apps" / "ledger" / "application.sql"
-
-
-def until(reached, seconds=60):
-    deadline = time.monotonic() + seconds
-    while not reached():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
 
 
 def test_commands_become_events_and_rejections(ledger):
@@ -192,7 +185,8 @@ def test_six_kills_lose_and_double_nothing(ledger):
         ledger.send(*commands[10 + part * 1000 : 10 + part * 1000 + 1000])
         with suppress(AssertionError):
             until(lambda before=before: topics.size(ledger.servers, ledger.topic("events")) > before, 30)
-        time.sleep(chance.uniform(0, 0.1))  # any moment is as good: that is the point
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(chance.uniform(0, 0.1))  # any moment is as good: that is the point
         process.send_signal(signal.SIGKILL)
         process.wait(30)
         process.stderr.close()

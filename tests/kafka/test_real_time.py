@@ -1,12 +1,10 @@
 """Rows pass from topic to topic as they come; a crash repeats some and loses none."""
 
-import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -14,6 +12,7 @@ import pytest
 
 from support.listening import addresses, family
 from support.topics import new_topic, read, rows, send
+from support.waiting import until
 
 pytestmark = pytest.mark.spark
 
@@ -32,15 +31,6 @@ CREATE SINK counts
 def start(folder: Path) -> subprocess.Popen:
     command = [str(Path(sys.executable).parent / "headrace"), "run", "app.sql"]
     return subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True, start_new_session=True)
-
-
-def wait_for(condition, process: subprocess.Popen, seconds: float = 180) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert process.poll() is None, process.stderr.read()
-        assert time.monotonic() < deadline, "nothing happened in time"
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=0.2)
 
 
 def end(process: subprocess.Popen, number: int) -> str:
@@ -71,19 +61,19 @@ def test_rows_pass_in_real_time_and_survive_a_kill(tmp_path, servers):
     try:
         give(0, 30)
         send(servers, source, [b"not JSON"])
-        wait_for(lambda: len(copied()) == 30 and sum(last_counts().values()) == 30, process)
+        until(lambda: len(copied()) == 30 and sum(last_counts().values()) == 30, 180, process)
         if sys.platform == "linux":  # where sockets of a process can be looked at
             listening = set().union(*(addresses(pid) for pid in family(process.pid)))
             assert listening <= {"127.0.0.1", "::1"}
             assert listening
         give(30, 60)
-        wait_for(lambda: len(copied()) == 60, process)
+        until(lambda: len(copied()) == 60, 180, process)
     finally:
         end(process, signal.SIGKILL)
     give(60, 90)
     process = start(tmp_path)
     try:
-        wait_for(lambda: set(copied()) == set(range(90)) and sum(last_counts().values()) == 90, process)
+        until(lambda: set(copied()) == set(range(90)) and sum(last_counts().values()) == 90, 180, process)
         assert last_counts() == {"k0": 30, "k1": 30, "k2": 30}
     finally:
         said = end(process, signal.SIGTERM)

@@ -14,7 +14,6 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from headrace.application import ordered
 from headrace.cli.render import cell_text, is_numeric, visible
 from headrace.cli.shown import CHANGE, Shown
 from headrace.cli.status import (
@@ -30,6 +29,7 @@ from headrace.cli.status import (
 from headrace.plan.application import Plan
 from headrace.plan.steps import Kind
 from headrace.values import sort_key, to_json_line
+from headrace.views.answered import ordered
 from headrace.views.store import Change
 
 if TYPE_CHECKING:

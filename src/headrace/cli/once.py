@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-from headrace.application import Answered, Application
+from headrace.application import Application
 from headrace.cli.failures import complain
 from headrace.cli.inspect import warn
 from headrace.cli.quiet import start_spark, temporary_log
@@ -14,6 +14,7 @@ from headrace.cli.shown import Shown, shown_outputs
 from headrace.cli.signals import terminable
 from headrace.cli.status import dead_notices
 from headrace.plan.application import Answer, Plan, check_runnable
+from headrace.views.answered import Answered
 
 __all__ = ["Result", "print_answers", "print_results", "run_once"]
 

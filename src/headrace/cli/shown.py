@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.application import ordered
 from headrace.connectors.console.options import ConsoleSink
 from headrace.plan.application import Output, Plan
 from headrace.plan.steps import Kind, Sort
 from headrace.values import sort_key
+from headrace.views.answered import ordered
 from headrace.views.store import Change
 
 __all__ = ["CHANGE", "Shown", "shown_outputs"]

@@ -9,6 +9,7 @@ from headrace.catalog.view_options import ViewOptions
 from headrace.errors import HeadraceError
 from headrace.plan.outputs import Output
 from headrace.views.definition import ViewColumn, ViewDefinition, ViewStore
+from headrace.views.locations import Location
 from headrace.views.open import open_store
 from headrace.views.sqlite import SqliteViewStore
 from headrace.views.store import MemoryStore
@@ -87,6 +88,20 @@ class Kept:
     def path_of(self, options: ViewOptions) -> Path:
         """Return the file of a view in SQLite."""
         return (self.state or self.base) / VIEWS if options.path is None else self.base / options.path
+
+    def locations(self, outputs: Sequence[Output], file: str | None, state: str) -> list[Location]:
+        """Return where the views are, a note for each store."""
+        by_place: dict[tuple[str, str], list[str]] = {}
+        for output in outputs:
+            options = output.view
+            if options is None or output.name.lower() not in self.of_output:
+                continue
+            place = options.url if options.store != "sqlite" else str(self.path_of(options))
+            by_place.setdefault((options.store, place or ""), []).append(output.name)
+        return [
+            Location(self.application, store, place, tuple(names), file, state)
+            for (store, place), names in by_place.items()
+        ]
 
     def define(
         self,

@@ -140,7 +140,7 @@ class PostgresViewStore:
         """Yield the batches that changed a view after a position, as far as they are there now."""
         with self._reading() as connection:
             kept = view_named(view, kept_views(connection, self._names))
-            check_position(kept, after, self._last_batch(connection, kept.query))
+            check_position(kept.definition.name, kept.pruned_to, after, self._last_batch(connection, kept.query))
             yield from read_batches(connection, self._names, kept.definition, after)
 
     def reflects(self, view: str) -> Reflects:

@@ -29,6 +29,7 @@ from headrace.plan.types import Type
 from headrace.views.definition import Row, ViewDefinition
 from headrace.views.postgres_paths import with_json_paths
 from headrace.views.postgres_schema import table_name
+from headrace.views.query_text import name_columns
 from headrace.views.value_types import parsed_type
 
 __all__ = ["PostgresQuery", "translated"]
@@ -65,7 +66,7 @@ def translated(text: str, views: Views, schema: str) -> PostgresQuery:
     tree = _parsed(source)
     _check(tree, views, source)
     spelled = {column.name.lower(): column.name for view in views.values() for column in view.columns}
-    spelled |= _name_columns(tree)
+    spelled |= name_columns(tree)
     typed = _typed(tree, views, source)
     names = tuple(spelled.get(each.alias_or_name.lower(), each.alias_or_name) for each in typed.selects)
     converts = tuple(_convert(each.type) for each in typed.selects)
@@ -129,23 +130,6 @@ def _of_with(table: exp.Table) -> bool:
             return True
         node = node.parent
     return False
-
-
-def _name_columns(tree: exp.Query) -> dict[str, str]:
-    """Give every column of the answer a name, as the user wrote it; return these names by their lower case."""
-    query: exp.Expr = tree
-    while isinstance(query, (exp.SetOperation, exp.Subquery)):
-        query = query.this
-    spelled = {}
-    for position, item in enumerate(list(query.selects) if isinstance(query, exp.Query) else ()):
-        if item.is_star:
-            continue
-        is_call = isinstance(item, exp.Func) and not isinstance(item, (exp.Connector, exp.Cast, exp.Case))
-        name = item.output_name or (item.sql(dialect=Headrace).lower() if is_call else f"col{position + 1}")
-        if not item.output_name:
-            item.replace(exp.alias_(item.copy(), name, quoted=True))
-        spelled[name.lower()] = name
-    return spelled
 
 
 def _typed(tree: exp.Query, views: Views, source: Source) -> exp.Query:

@@ -4,9 +4,10 @@ from sqlglot import exp
 
 from headrace.errors import PlanError, Source
 from headrace.language import parse
+from headrace.language.dialect import Headrace
 from headrace.language.statements import SelectRows
 
-__all__ = ["single_query", "tables_in", "view_names"]
+__all__ = ["name_columns", "single_query", "tables_in", "view_names"]
 
 _HINT = "A query over views is one SELECT, which may start with WITH."
 
@@ -39,3 +40,20 @@ def view_names(sql: str) -> list[str]:
     """
     found = {name.lower(): name for name, _ in reversed(tables_in(single_query(Source("query", sql))))}
     return sorted(found.values(), key=str.lower)
+
+
+def name_columns(tree: exp.Expr) -> dict[str, str]:
+    """Give every column of the answer a name, as the user wrote it; return these names by their lower case."""
+    query: exp.Expr = tree
+    while isinstance(query, (exp.SetOperation, exp.Subquery)):
+        query = query.this
+    spelled = {}
+    for position, item in enumerate(list(query.selects) if isinstance(query, exp.Query) else ()):
+        if isinstance(item, exp.Star) or item.is_star:
+            continue
+        is_call = isinstance(item, exp.Func) and not isinstance(item, (exp.Connector, exp.Cast, exp.Case))
+        name = item.output_name or (item.sql(dialect=Headrace).lower() if is_call else f"col{position + 1}")
+        if not item.output_name:
+            item.replace(exp.alias_(item.copy(), name, quoted=True))
+        spelled[name.lower()] = name
+    return spelled

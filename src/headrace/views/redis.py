@@ -189,7 +189,7 @@ class RedisViewStore:
         with self._address.plain_words():
             kept = view_named(view, self._kept(self._client))
             own = self._layout.of(kept.definition)
-            check_position(kept, after, self.last_batch(kept.query))
+            check_position(kept.definition.name, kept.pruned_to, after, self.last_batch(kept.query))
             entries = self._entries(kept.definition, after)
             for (batch, at), parts in groupby(entries, key=lambda each: (each[0], each[1]["at"])):
                 rows: dict[str, list[Row]] = {"delete": [], "insert": []}
@@ -290,7 +290,7 @@ class RedisViewStore:
             # The batch that the last page ended in may go on in this one.
             needed = after if begun is None else begun - 1
             if forgotten is not None and (needed is None or needed < int(forgotten)):
-                check_position(KeptView(view, "", int(forgotten)), None, None)
+                check_position(view.name, int(forgotten), None, None)
             for identity, fields in page:
                 begun = int(identity.partition("-")[0])
                 yield begun, fields

@@ -16,19 +16,10 @@ from headrace.views.definition import Delta, FeedBatch, Reflects, Row, ViewDefin
 from headrace.views.sqlite_connections import Connections, transaction
 from headrace.views.sqlite_feed import prune, purge_changes, read_batches, write_changes
 from headrace.views.sqlite_query import plan_view_query
-from headrace.views.sqlite_schema import (
-    HIDDEN,
-    definition_from_text,
-    definition_text,
-    make_indexes,
-    make_view,
-    quoted,
-    remove_indexes,
-    remove_view,
-    table_of,
-)
+from headrace.views.sqlite_schema import HIDDEN, make_indexes, make_view, quoted, remove_indexes, remove_view, table_of
 from headrace.views.sqlite_tables import change_rows
 from headrace.views.sqlite_values import codec, decoded, encoded, encoded_key, instant_text
+from headrace.views.store_rules import definition_from_text, definition_text
 
 __all__ = ["SqliteViewStore"]
 

@@ -11,10 +11,10 @@ from datetime import datetime, timedelta
 from itertools import count, groupby
 from typing import Any
 
-from headrace.errors import HeadraceError
 from headrace.views.definition import Delta, FeedBatch, Row, ViewDefinition
 from headrace.views.sqlite_schema import HIDDEN
 from headrace.views.sqlite_values import codec, decoded, instant_text
+from headrace.views.store_rules import check_position
 
 __all__ = ["KEEP", "prune", "purge_changes", "read_batches", "write_changes"]
 
@@ -107,18 +107,7 @@ def read_batches(
 ) -> Iterator[FeedBatch]:
     """Yield the batches of a view after a position; ``last`` is the last batch that its query took in."""
     pruned = connection.execute(f"SELECT pruned_to FROM {HIDDEN}views WHERE name = ?", (view.name,)).fetchone()[0]
-    if pruned is not None and (after is None or after < pruned):
-        raise HeadraceError(
-            f'the changes of view "{view.name}" no longer go back that far',
-            detail=f"What batch {pruned} and those before it changed is forgotten.",
-            hint="Read the rows of the view and follow it from now on, or retain its changes for longer.",
-        )
-    if after is not None and (last is None or after > last):
-        raise HeadraceError(
-            f'view "{view.name}" was built anew',
-            detail=f"Its last batch is {'not there yet' if last is None else last}; {after} was asked for.",
-            hint="Read the rows of the view and follow it from now on.",
-        )
+    check_position(view.name, pruned, after, last)
     codecs = [codec(each.type) for each in view.columns]
     found = connection.execute(
         f"SELECT batch, at, change, rows FROM {HIDDEN}feed WHERE view = ? AND batch > ? ORDER BY batch, ordinal",

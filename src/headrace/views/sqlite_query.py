@@ -19,7 +19,7 @@ from headrace.language.spans import span_of
 from headrace.plan.scope import did_you_mean
 from headrace.plan.types import TIMESTAMP, Type, type_name
 from headrace.views.definition import Row, ViewDefinition
-from headrace.views.query_text import single_query, tables_in
+from headrace.views.query_text import name_columns, single_query, tables_in
 from headrace.views.sqlite_rewrite import rewritten, type_in
 from headrace.views.sqlite_values import codec
 from headrace.views.value_types import parsed_type
@@ -54,7 +54,7 @@ def plan_view_query(sql: str, views: Sequence[ViewDefinition], now: datetime) ->
     _check_names(tree, known, source)
     _alias_tables(tree)
     spelled = {column.name.lower(): column.name for view in views for column in view.columns}
-    spelled |= _name_columns(tree)
+    spelled |= name_columns(tree)
     typed = _typed(tree.transform(_with_type), known, source)
     final = rewritten(typed, source, now)
     selects = final.selects if isinstance(final, exp.Query) else []
@@ -87,23 +87,6 @@ def _alias_tables(tree: exp.Expr) -> None:
     for _, table in tables_in(tree):
         if not table.alias:
             table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name, quoted=True)))
-
-
-def _name_columns(tree: exp.Expr) -> dict[str, str]:
-    """Give every column of the answer a name, as the user wrote it; return these names by their lower case."""
-    query: exp.Expr = tree
-    while isinstance(query, (exp.SetOperation, exp.Subquery)):
-        query = query.this
-    spelled = {}
-    for position, item in enumerate(list(query.selects) if isinstance(query, exp.Query) else ()):
-        if isinstance(item, exp.Star) or item.is_star:
-            continue
-        is_call = isinstance(item, exp.Func) and not isinstance(item, (exp.Connector, exp.Cast, exp.Case))
-        name = item.output_name or (item.sql(dialect=Headrace).lower() if is_call else f"col{position + 1}")
-        if not item.output_name:
-            item.replace(exp.alias_(item.copy(), name, quoted=True))
-        spelled[name.lower()] = name
-    return spelled
 
 
 def _with_type(node: exp.Expr) -> exp.Expr:

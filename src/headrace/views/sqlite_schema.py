@@ -1,14 +1,10 @@
 """View definitions go in; the tables that keep them, and the statements that make these, come out."""
 
-import json
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import asdict
-from datetime import timedelta
-from typing import Any
 
 from headrace.errors import HeadraceError
-from headrace.views.definition import ViewColumn, ViewDefinition
+from headrace.views.definition import ViewDefinition
 from headrace.views.sqlite_values import codec
 
 __all__ = [
@@ -16,8 +12,6 @@ __all__ = [
     "HASH",
     "HIDDEN",
     "check_version",
-    "definition_from_text",
-    "definition_text",
     "make_indexes",
     "make_store",
     "make_view",
@@ -80,30 +74,6 @@ def make_store(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute(f"PRAGMA user_version = {VERSION}")
-
-
-def definition_text(view: ViewDefinition) -> str:
-    """Return a definition as JSON text."""
-    facts: dict[str, Any] = asdict(view)
-    facts["retain"] = None if view.retain is None else view.retain.total_seconds()
-    return json.dumps(facts)
-
-
-def definition_from_text(text: str) -> ViewDefinition:
-    """Return a definition from its JSON text.
-
-    >>> view = ViewDefinition("v", (ViewColumn("a", "int"),), ("a",), retain=timedelta(hours=1))
-    >>> definition_from_text(definition_text(view)) == view
-    True
-    """
-    facts = json.loads(text)
-    return ViewDefinition(
-        facts["name"],
-        tuple(ViewColumn(**each) for each in facts["columns"]),
-        tuple(facts["key"]),
-        tuple(map(tuple, facts["indexes"])),
-        None if facts["retain"] is None else timedelta(seconds=facts["retain"]),
-    )
 
 
 def table_of(view: ViewDefinition) -> str:

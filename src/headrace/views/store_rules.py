@@ -1,4 +1,4 @@
-"""What stores on a server have in common: definitions as text, what stands for a row, and what a batch must not do."""
+"""What stores have in common: definitions as text, what stands for a row, and what a batch must not do."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -145,9 +145,11 @@ def check_key(view: ViewDefinition, key: Sequence[Any]) -> None:
         )
 
 
-def check_position(kept: KeptView, after: int | None, last: int | None) -> None:
-    """Raise if a feed cannot go on from a position; ``last`` is the last batch that its query took in."""
-    name, pruned = kept.definition.name, kept.pruned_to
+def check_position(name: str, pruned: int | None, after: int | None, last: int | None) -> None:
+    """Raise if a feed cannot go on from a position.
+
+    ``pruned`` is the last batch that it has forgotten, ``last`` the last that its query took in.
+    """
     if pruned is not None and (after is None or after < pruned):
         raise HeadraceError(
             f'the changes of view "{name}" no longer go back that far',
