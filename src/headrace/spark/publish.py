@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from threading import Event
 from typing import Any
+from weakref import ref
 
 from pyspark.sql import DataFrame
 
@@ -104,7 +105,7 @@ def into_nothing() -> Publish:
     return publish
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class Guard:
     """Publishes the batches of one query: counts their rows, and keeps what was raised as it was."""
 
@@ -134,3 +135,19 @@ class Guard:
         except BaseException as error:
             self.error = error
             raise
+
+    def batches(self) -> Callable[[DataFrame, int], None]:
+        """Return what Spark calls with each batch.
+
+        Spark keeps it as long as it keeps the query, and this guard keeps the query: if it held the guard, neither
+        would ever leave memory.
+        """
+        known = ref(self)
+
+        def publish(frame: DataFrame, batch: int) -> None:
+            guard = known()
+            if guard is None:
+                raise RuntimeError("nobody takes the batches of this query any more")
+            guard(frame, batch)
+
+        return publish

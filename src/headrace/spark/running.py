@@ -75,7 +75,7 @@ class Running:
         writer = self.frame.writeStream.outputMode(mode).option("checkpointLocation", self.checkpoint.path)
         writer = writer.trigger(**self.trigger)
         try:
-            self.query = writer.foreachBatch(guard).start()
+            self.query = writer.foreachBatch(guard.batches()).start()
         except PySparkException as error:
             mistake = blame(error, [], lambda _: True)
             mistake.span = self.output.span

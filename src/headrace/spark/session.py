@@ -33,6 +33,10 @@ DEFAULTS = {
     "spark.driver.host": "127.0.0.1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    "spark.ui.retainedJobs": "50",
+    "spark.ui.retainedStages": "50",
+    "spark.ui.retainedTasks": "1000",
+    "spark.sql.ui.retainedExecutions": "20",
     "spark.driver.memory": "2g",
     "spark.scheduler.mode": "FAIR",
     "spark.sql.adaptive.enabled": "false",
@@ -43,7 +47,7 @@ DEFAULTS = {
     "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing."
     "FileSystemBasedCheckpointFileManager",
 }
-"""What suits a laptop; a cluster brings its own."""
+"""What suits a laptop; a cluster brings its own. Of past batches little is kept: each has a plan of its own."""
 
 PLAIN_FILES = "org.headrace.PlainFiles"
 """Local files without a ``chmod`` process for every small one, which would cost a micro-batch a tenth of a second."""

@@ -27,6 +27,7 @@ from headrace.views.takers import MemoryTaker
 
 SMALL = {
     "spark.sql.streaming.minBatchesToRetain": "10",
+    "spark.sql.streaming.stateStore.maintenanceInterval": "5s",  # that often state of ended queries leaves memory
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
