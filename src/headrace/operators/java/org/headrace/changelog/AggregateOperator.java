@@ -32,6 +32,10 @@ import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.streaming.TimerValues;
 import org.apache.spark.sql.streaming.ValueState;
 import org.apache.spark.sql.types.DataType;
+import org.headrace.rows.Evaluation;
+import org.headrace.rows.Expressions;
+import org.headrace.rows.Scala;
+import org.headrace.rows.Unpack;
 
 /** Groups by key: the row of a group is withdrawn and published anew when a batch has changed it. */
 final class AggregateOperator extends Operator {

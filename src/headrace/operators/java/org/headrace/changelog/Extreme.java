@@ -10,6 +10,8 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.types.DataType;
+import org.headrace.rows.Expressions;
+import org.headrace.rows.Unpack;
 
 /** The least or the greatest value, with all others remembered: when it goes, the next one takes its place. */
 final class Extreme implements Accumulator {

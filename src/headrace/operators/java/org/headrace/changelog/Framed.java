@@ -11,6 +11,8 @@ import org.apache.spark.sql.catalyst.expressions.UnboundedFollowing$;
 import org.apache.spark.sql.catalyst.expressions.UnboundedPreceding$;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction;
+import org.headrace.rows.Evaluation;
+import org.headrace.rows.Expressions;
 
 /** An aggregate over a frame of rows around each row. */
 final class Framed implements Ranked {

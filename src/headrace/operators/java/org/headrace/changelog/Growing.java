@@ -4,6 +4,7 @@ import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.headrace.rows.Evaluation;
 
 /** Any aggregate of Spark where no row ever goes: only what the aggregate itself remembers is kept. */
 final class Growing implements Accumulator {

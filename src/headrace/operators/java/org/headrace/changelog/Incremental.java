@@ -43,7 +43,9 @@ import org.apache.spark.sql.catalyst.plans.logical.WindowGroupLimit;
 import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
-import scala.Tuple2;
+import org.headrace.rows.Expressions;
+import org.headrace.rows.Scala;
+import org.headrace.rows.Trees;
 import scala.Tuple4;
 import scala.Tuple8;
 
@@ -124,14 +126,14 @@ public final class Incremental {
 
   private Rel source(LogicalRDD leaf) {
     Source source = sources.get(leaf.rdd().id());
-    LogicalPlan rows = Plans.analyzed(source.rows());
+    LogicalPlan rows = Trees.analyzed(source.rows());
     List<Attribute> given = Scala.list(rows.output());
     List<Attribute> wanted = Scala.list(leaf.output());
     List<NamedExpression> list = new ArrayList<>();
     for (int i = 0; i < wanted.size(); i++) {
-      list.add(Plans.alias(given.get(i), wanted.get(i)));
+      list.add(Trees.alias(given.get(i), wanted.get(i)));
     }
-    Expression weight = source.weighted() ? given.get(wanted.size()) : Plans.number(1);
+    Expression weight = source.weighted() ? given.get(wanted.size()) : Trees.number(1);
     return Plans.projected(rows, list, weight, !source.weighted());
   }
 
@@ -364,7 +366,7 @@ public final class Incremental {
     if (join.joinType() instanceof ExistenceJoin existence) {
       List<NamedExpression> list = new ArrayList<>();
       left.columns().forEach(each -> list.add((NamedExpression) each));
-      list.add(Plans.alias(both.columns().get(left.columns().size()), existence.exists()));
+      list.add(Trees.alias(both.columns().get(left.columns().size()), existence.exists()));
       return Plans.projected(both.plan(), list, both.weight(), false);
     }
     return both;
@@ -401,7 +403,7 @@ public final class Incremental {
     if (kind.pairs()) {
       columns.addAll(right.columns());
     } else if (kind == JoinOperator.Kind.EXISTENCE) {
-      columns.add(Plans.column("exists", DataTypes.BooleanType));
+      columns.add(Trees.column("exists", DataTypes.BooleanType));
     }
     boolean grows =
         left.grows() && right.grows() && (kind == JoinOperator.Kind.INNER || kind == JoinOperator.Kind.SEMI);

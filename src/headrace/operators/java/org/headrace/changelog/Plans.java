@@ -6,16 +6,11 @@ import java.util.Set;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeReference;
-import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
 import org.apache.spark.sql.catalyst.expressions.DenseRank;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.GetStructField;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.Rank;
 import org.apache.spark.sql.catalyst.expressions.RowNumber;
 import org.apache.spark.sql.catalyst.expressions.WindowExpression;
@@ -26,12 +21,9 @@ import org.apache.spark.sql.catalyst.plans.logical.WindowGroupLimit;
 import org.apache.spark.sql.catalyst.util.UnsafeRowUtils;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.TimeMode;
-import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.Metadata;
-import org.apache.spark.sql.types.StructType;
-import org.apache.spark.unsafe.types.UTF8String;
-import scala.Option;
+import org.headrace.rows.Scala;
+import org.headrace.rows.Trees;
 
 /** The pieces that streaming plans are put together from. */
 final class Plans {
@@ -68,28 +60,10 @@ final class Plans {
     return Scala.list((scala.collection.Seq<T>) seq);
   }
 
-  static LogicalPlan analyzed(Dataset<Row> rows) {
-    return ((org.apache.spark.sql.classic.Dataset<Row>) rows).queryExecution().analyzed();
-  }
-
-  static Literal number(long value) {
-    return new Literal(value, DataTypes.LongType);
-  }
-
-  static Attribute column(String name, DataType type) {
-    return new AttributeReference(
-        name, type, true, Metadata.empty(), NamedExpression$.MODULE$.newExprId(), Scala.seq());
-  }
-
-  /** Return an expression under the name and the identity of a column. */
-  static Alias alias(Expression value, NamedExpression as) {
-    return new Alias(value, as.name(), as.exprId(), Scala.seq(), Option.empty(), Scala.seq());
-  }
-
   static Rel projected(LogicalPlan below, List<NamedExpression> list, Expression weight, boolean grows) {
-    Attribute carried = column("__weight", DataTypes.LongType);
+    Attribute carried = Trees.column("__weight", DataTypes.LongType);
     List<NamedExpression> all = new ArrayList<>(list);
-    all.add(alias(weight, carried));
+    all.add(Trees.alias(weight, carried));
     List<Attribute> columns = new ArrayList<>(list.stream().map(NamedExpression::toAttribute).toList());
     return new Rel(new Project(Scala.seq(all), below), columns, carried, grows);
   }
@@ -103,9 +77,9 @@ final class Plans {
   static Rel seed(Session session, List<Attribute> columns, List<Expression> values, long weight) {
     List<NamedExpression> list = new ArrayList<>();
     for (int i = 0; i < columns.size(); i++) {
-      list.add(alias(values.get(i), columns.get(i)));
+      list.add(Trees.alias(values.get(i), columns.get(i)));
     }
-    return projected(analyzed(session.seed()), list, number(weight), true);
+    return projected(Trees.analyzed(session.seed()), list, Trees.number(weight), true);
   }
 
   static Cut cut(WindowGroupLimit limit) {
@@ -134,10 +108,10 @@ final class Plans {
         }
       }
       List<NamedExpression> list = new ArrayList<>();
-      list.add(alias(packed(input.key()), column("key", DataTypes.BinaryType)));
-      list.add(alias(input.side(), column("side", DataTypes.IntegerType)));
-      list.add(alias(packed(input.row()), column("row", DataTypes.BinaryType)));
-      list.add(alias(input.weight(), column("weight", DataTypes.LongType)));
+      list.add(Trees.alias(Trees.packed(input.key()), Trees.column("key", DataTypes.BinaryType)));
+      list.add(Trees.alias(input.side(), Trees.column("side", DataTypes.IntegerType)));
+      list.add(Trees.alias(Trees.packed(input.row()), Trees.column("row", DataTypes.BinaryType)));
+      list.add(Trees.alias(input.weight(), Trees.column("weight", DataTypes.LongType)));
       parts.add(new Project(Scala.seq(list), input.plan()));
     }
     LogicalPlan all = parts.size() == 1 ? parts.get(0) : new Union(Scala.seq(parts), false, false);
@@ -148,31 +122,8 @@ final class Plans {
             .groupBy("key")
             .as(Encoders.BINARY(), Encoders.row(Operator.IN))
             .transformWithState(operator, time, OutputMode.Append(), Encoders.row(Operator.OUT));
-    LogicalPlan plan = analyzed(made);
+    LogicalPlan plan = Trees.analyzed(made);
     List<Attribute> output = Scala.list(plan.output());
-    Expression row = new Unpack(output.get(0), type(columns));
-    List<NamedExpression> list = new ArrayList<>();
-    for (int i = 0; i < columns.size(); i++) {
-      Option<String> name = Option.apply(columns.get(i).name());
-      list.add(alias(new GetStructField(row, i, name), columns.get(i)));
-    }
-    return projected(plan, list, output.get(1), grows);
-  }
-
-  private static StructType type(List<Attribute> columns) {
-    StructType type = new StructType();
-    for (Attribute each : columns) {
-      type = type.add(each.name(), each.dataType(), true);
-    }
-    return type;
-  }
-
-  static Expression packed(List<? extends Expression> values) {
-    List<Expression> parts = new ArrayList<>();
-    for (int i = 0; i < values.size(); i++) {
-      parts.add(new Literal(UTF8String.fromString("c" + i), DataTypes.StringType));
-      parts.add(values.get(i));
-    }
-    return new Pack(new CreateNamedStruct(Scala.seq(parts)));
+    return projected(plan, Trees.unpacked(output.get(0), columns), output.get(1), grows);
   }
 }

@@ -20,6 +20,7 @@ import org.apache.spark.sql.catalyst.expressions.UnboundedPreceding$;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.expressions.WindowExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.headrace.rows.Expressions;
 
 /** A window function: rows in order go in, its value for each of the first of them comes out. */
 interface Ranked {

@@ -9,6 +9,9 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction;
+import org.headrace.rows.Evaluation;
+import org.headrace.rows.Expressions;
+import org.headrace.rows.Unpack;
 
 /** Any aggregate of Spark where rows come and go: all values are remembered, and it is computed anew from them. */
 final class Recomputed implements Accumulator {

@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral$;
 import org.apache.spark.sql.classic.ExpressionUtils$;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.headrace.rows.Scala;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 

@@ -14,6 +14,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.types.DataTypes;
+import org.headrace.rows.Scala;
+import org.headrace.rows.Trees;
 
 /** What Python talks to: stand-ins are told what they stand for, then queries over them are made incremental. */
 public final class Session {
@@ -37,7 +39,7 @@ public final class Session {
 
   /** Say what an empty DataFrame stands for: a stream of rows, with their weight last if they can go again. */
   public void define(Dataset<Row> standIn, Dataset<Row> rows, boolean weighted) {
-    LogicalRDD leaf = (LogicalRDD) Plans.analyzed(standIn);
+    LogicalRDD leaf = (LogicalRDD) Trees.analyzed(standIn);
     sources.put(leaf.rdd().id(), new Incremental.Source(rows, weighted));
   }
 
@@ -48,11 +50,11 @@ public final class Session {
 
   /** Return rows with their bytes as one more column: equal rows have equal bytes. */
   public Dataset<Row> withBytes(Dataset<Row> rows, List<String> columns, String name) {
-    LogicalPlan plan = Plans.analyzed(rows);
+    LogicalPlan plan = Trees.analyzed(rows);
     List<Attribute> all = Scala.list(plan.output());
     List<Attribute> packed = all.stream().filter(each -> columns.contains(each.name())).toList();
     List<NamedExpression> list = new ArrayList<>(all);
-    list.add(Plans.alias(Plans.packed(packed), Plans.column(name, DataTypes.BinaryType)));
+    list.add(Trees.alias(Trees.packed(packed), Trees.column(name, DataTypes.BinaryType)));
     return dataset(new Project(Scala.seq(list), plan));
   }
 

@@ -13,6 +13,9 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.types.DataTypes;
+import org.headrace.rows.Expressions;
+import org.headrace.rows.Scala;
+import org.headrace.rows.Trees;
 
 /** What is written into a keyed table goes in, the rows that come and go come out. */
 final class Table {
@@ -20,7 +23,7 @@ final class Table {
 
   static Dataset<Row> of(
       Session session, Dataset<Row> written, List<String> key, List<String> columns, List<String> order, String removed) {
-    LogicalPlan plan = Plans.analyzed(written);
+    LogicalPlan plan = Trees.analyzed(written);
     List<Attribute> all = Scala.list(plan.output());
     List<Expression> keys = new ArrayList<>();
     key.forEach(name -> keys.add(Expressions.normalized(named(all, name))));
@@ -38,7 +41,7 @@ final class Table {
             new Literal(UpsertOperator.REMOVED, DataTypes.IntegerType),
             new Literal(UpsertOperator.WRITTEN, DataTypes.IntegerType));
     Operator operator = new UpsertOperator(input, kept, sorting, null);
-    Rel rel = Plans.operated(session, List.of(new Plans.Input(plan, keys, input, Plans.number(1), side)), operator, kept, false);
+    Rel rel = Plans.operated(session, List.of(new Plans.Input(plan, keys, input, Trees.number(1), side)), operator, kept, false);
     List<NamedExpression> fresh = new ArrayList<>(rel.columns());
     return session.dataset(Plans.projected(rel.plan(), fresh, rel.weight(), false).plan());
   }

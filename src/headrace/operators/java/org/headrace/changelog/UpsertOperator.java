@@ -15,6 +15,8 @@ import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.streaming.TimerValues;
 import org.apache.spark.sql.streaming.ValueState;
+import org.headrace.rows.Expressions;
+import org.headrace.rows.Unpack;
 
 /** Keeps the last row of each key: what is written replaces what was there, side 1 removes it. */
 final class UpsertOperator extends Operator {

@@ -22,6 +22,8 @@ import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.streaming.TimerValues;
 import org.apache.spark.sql.types.DataType;
+import org.headrace.rows.Expressions;
+import org.headrace.rows.Unpack;
 
 /**
  * Ranks the rows of one key and computes over their neighbours. Rows that the order does not tell apart stand in the

@@ -1,4 +1,4 @@
-package org.headrace.changelog;
+package org.headrace.rows;
 
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.codegen.Block;
@@ -8,10 +8,10 @@ import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral$;
 
 /** The Java that Spark compiles for an expression of ours: evaluate the child, call one method. */
-final class Generated {
+public final class Generated {
   private Generated() {}
 
-  static ExprCode call(
+  public static ExprCode call(
       CodegenContext context, ExprCode code, Expression child, Expression owner, String type, String method) {
     ExprCode inner = child.genCode(context);
     String self = context.addReferenceObj(method, owner, owner.getClass().getName());

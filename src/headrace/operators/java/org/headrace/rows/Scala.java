@@ -1,4 +1,4 @@
-package org.headrace.changelog;
+package org.headrace.rows;
 
 import java.util.ArrayList;
 import java.util.Collection;
@@ -7,11 +7,11 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** Lists of Java go in, those of Scala come out, and the other way. */
-final class Scala {
+public final class Scala {
   private Scala() {}
 
   @SafeVarargs
-  static <T> Seq<T> seq(T... values) {
+  public static <T> Seq<T> seq(T... values) {
     List<T> all = new ArrayList<>();
     for (T value : values) {
       all.add(value);
@@ -19,11 +19,11 @@ final class Scala {
     return seq(all);
   }
 
-  static <T> Seq<T> seq(Collection<? extends T> values) {
+  public static <T> Seq<T> seq(Collection<? extends T> values) {
     return CollectionConverters.<T>asScala(new ArrayList<T>(values)).toSeq();
   }
 
-  static <T> List<T> list(scala.collection.Seq<? extends T> values) {
+  public static <T> List<T> list(scala.collection.Seq<? extends T> values) {
     return new ArrayList<>(CollectionConverters.asJava(values));
   }
 }

@@ -1,26 +1,25 @@
-package org.headrace.changelog;
+package org.headrace.rows;
 
 import java.io.Serializable;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
 import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
-/** A struct goes in, the bytes of its row come out: equal rows give equal bytes, so bytes can be keys. */
-public final class Pack extends Expression implements Serializable {
+/** The bytes of a row go in, the row comes out as a struct. */
+public final class Unpack extends Expression implements Serializable {
   private static final long serialVersionUID = 1L;
   private final Expression child;
-  private transient UnsafeProjection projection;
+  private final StructType type;
 
-  public Pack(Expression child) {
+  public Unpack(Expression child, StructType type) {
     this.child = child;
+    this.type = type;
   }
 
   @Override
@@ -30,7 +29,7 @@ public final class Pack extends Expression implements Serializable {
 
   @Override
   public DataType dataType() {
-    return DataTypes.BinaryType;
+    return type;
   }
 
   @Override
@@ -40,52 +39,53 @@ public final class Pack extends Expression implements Serializable {
 
   @Override
   public Object eval(InternalRow input) {
-    return pack(child.eval(input));
+    return unpack(child.eval(input));
   }
 
-  /** Return the bytes of a struct; public because generated code calls it. */
-  public byte[] pack(Object struct) {
-    if (struct instanceof UnsafeRow row) {
-      return row.copy().getBytes();
-    }
-    if (projection == null) {
-      projection = UnsafeProjection.create((StructType) child.dataType());
-    }
-    return projection.apply((InternalRow) struct).copy().getBytes();
+  /** Return the row that bytes are of; public because generated code calls it. */
+  public InternalRow unpack(Object bytes) {
+    return row((byte[]) bytes, type.size());
+  }
+
+  /** Return the row that bytes are of, without a copy. */
+  public static UnsafeRow row(byte[] bytes, int fields) {
+    UnsafeRow row = new UnsafeRow(fields);
+    row.pointTo(bytes, bytes.length);
+    return row;
   }
 
   @Override
   public ExprCode doGenCode(CodegenContext context, ExprCode code) {
-    return Generated.call(context, code, child, this, "byte[]", "pack");
+    return Generated.call(context, code, child, this, InternalRow.class.getName(), "unpack");
   }
 
   @Override
   public Expression withNewChildrenInternal(IndexedSeq<Expression> children) {
-    return new Pack(children.head());
+    return new Unpack(children.head(), type);
   }
 
   @Override
   public Object productElement(int n) {
-    return child;
+    return n == 0 ? child : type;
   }
 
   @Override
   public int productArity() {
-    return 1;
+    return 2;
   }
 
   @Override
   public boolean canEqual(Object other) {
-    return other instanceof Pack;
+    return other instanceof Unpack;
   }
 
   @Override
   public boolean equals(Object other) {
-    return other instanceof Pack that && child.equals(that.child);
+    return other instanceof Unpack that && child.equals(that.child) && type.equals(that.type);
   }
 
   @Override
   public int hashCode() {
-    return child.hashCode() * 31 + 1;
+    return child.hashCode() * 31 + type.hashCode();
   }
 }

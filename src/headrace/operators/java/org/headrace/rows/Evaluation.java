@@ -1,4 +1,4 @@
-package org.headrace.changelog;
+package org.headrace.rows;
 
 import java.util.List;
 import java.util.stream.Stream;
@@ -16,7 +16,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.TypedImperativeAggreg
 import org.apache.spark.sql.types.DataType;
 
 /** Any aggregate of Spark over rows that are shown to it one after the other. */
-final class Evaluation {
+public final class Evaluation {
   private final GenericInternalRow buffer;
   private final List<DataType> types;
   private final UnsafeProjection saving;
@@ -26,7 +26,7 @@ final class Evaluation {
   private final ImperativeAggregate imperative;
   private final JoinedRow joined = new JoinedRow();
 
-  Evaluation(AggregateFunction function, List<Attribute> input) {
+  public Evaluation(AggregateFunction function, List<Attribute> input) {
     List<Attribute> columns = Scala.<Attribute>list(function.aggBufferAttributes());
     buffer = new GenericInternalRow(columns.size());
     types = columns.stream().map(Attribute::dataType).toList();
@@ -48,7 +48,7 @@ final class Evaluation {
     reset();
   }
 
-  void reset() {
+  public void reset() {
     if (imperative != null) {
       imperative.initialize(buffer);
       return;
@@ -58,7 +58,7 @@ final class Evaluation {
     }
   }
 
-  void update(InternalRow row) {
+  public void update(InternalRow row) {
     if (imperative != null) {
       imperative.update(buffer, row);
     } else {
@@ -66,11 +66,11 @@ final class Evaluation {
     }
   }
 
-  Object result() {
+  public Object result() {
     return imperative != null ? imperative.eval(buffer) : evaluated.eval(buffer);
   }
 
-  byte[] save() {
+  public byte[] save() {
     if (imperative instanceof TypedImperativeAggregate<?> typed) {
       GenericInternalRow copy = new GenericInternalRow(buffer.values().clone());
       typed.serializeAggregateBufferInPlace(copy);
@@ -79,7 +79,7 @@ final class Evaluation {
     return saving.apply(buffer).copy().getBytes();
   }
 
-  void load(byte[] saved) {
+  public void load(byte[] saved) {
     InternalRow row = Unpack.row(saved, types.size());
     if (imperative instanceof TypedImperativeAggregate<?> typed) {
       buffer.update(0, typed.deserialize(row.getBinary(0)));

@@ -1,4 +1,4 @@
-package org.headrace.changelog;
+package org.headrace.rows;
 
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -16,12 +16,12 @@ import org.apache.spark.sql.catalyst.types.PhysicalDataType$;
 import org.apache.spark.sql.types.DataType;
 
 /** Expressions of Spark, made ready to be evaluated over the rows of an operator. */
-final class Expressions {
+public final class Expressions {
   private Expressions() {}
 
   /** Return an expression whose columns are read by their position in the input. */
   @SuppressWarnings("unchecked")
-  static <E extends Expression> E bound(E expression, List<Attribute> input) {
+  public static <E extends Expression> E bound(E expression, List<Attribute> input) {
     if (expression instanceof AttributeReference column) {
       for (int i = 0; i < input.size(); i++) {
         if (input.get(i).exprId().equals(column.exprId())) {
@@ -34,42 +34,42 @@ final class Expressions {
     return (E) expression.withNewChildren(Scala.seq(allBound(children, input)));
   }
 
-  static List<Expression> allBound(List<? extends Expression> expressions, List<Attribute> input) {
+  public static List<Expression> allBound(List<? extends Expression> expressions, List<Attribute> input) {
     return expressions.stream().<Expression>map(each -> bound(each, input)).toList();
   }
 
-  static BasePredicate predicate(Expression condition, List<Attribute> input) {
+  public static BasePredicate predicate(Expression condition, List<Attribute> input) {
     return Predicate.create(condition, Scala.seq(input));
   }
 
-  static UnsafeProjection projection(List<? extends Expression> expressions, List<Attribute> input) {
+  public static UnsafeProjection projection(List<? extends Expression> expressions, List<Attribute> input) {
     return UnsafeProjection.create(Scala.<Expression>seq(expressions), Scala.seq(input));
   }
 
   /** Return what DISTINCT tells rows apart by: the arguments of a function, equal numbers with equal bytes. */
-  static UnsafeProjection arguments(Expression function, List<Attribute> input) {
+  public static UnsafeProjection arguments(Expression function, List<Attribute> input) {
     List<Expression> arguments = Scala.list(function.children());
     return projection(arguments.stream().map(Expressions::normalized).toList(), input);
   }
 
-  static UnsafeProjection rows(List<DataType> types) {
+  public static UnsafeProjection rows(List<DataType> types) {
     return UnsafeProjection.create(types.toArray(DataType[]::new));
   }
 
-  static InterpretedOrdering ordering(List<SortOrder> order, List<Attribute> input) {
+  public static InterpretedOrdering ordering(List<SortOrder> order, List<Attribute> input) {
     return new InterpretedOrdering(Scala.seq(order.stream().map(each -> bound(each, input)).toList()));
   }
 
-  static scala.math.Ordering<Object> ordering(DataType type) {
+  public static scala.math.Ordering<Object> ordering(DataType type) {
     return PhysicalDataType$.MODULE$.ordering(type);
   }
 
-  static Object value(InternalRow row, int position, DataType type) {
+  public static Object value(InternalRow row, int position, DataType type) {
     return row.isNullAt(position) ? null : row.get(position, type);
   }
 
   /** Return a key in which equal numbers have equal bytes: there is one zero and one NaN. */
-  static Expression normalized(Expression key) {
+  public static Expression normalized(Expression key) {
     return NormalizeFloatingNumbers$.MODULE$.normalize(key);
   }
 }
