@@ -1,7 +1,7 @@
 """From Kafka to Kafka: throughput beside plain PySpark, and latency in both modes.
 
     python benchmarks/kafka.py throughput [--rows 2000000] [--rounds 5] [--partitions 4] [--same-collector]
-    python benchmarks/kafka.py latency [--rates 1000,10000] [--seconds 30] [--kinds copy,aggregate] [--plot FILE]
+    python benchmarks/kafka.py latency [--rates 1000,10000] [--seconds 30] [--kinds copy,aggregate,pattern] [--plot FILE]
 
 Both run on a broker of their own, which ends with them.
 
@@ -18,7 +18,8 @@ producer and the application are processes of their own. A message that the appl
 `missing`; one that it answers twice, `repeated`; `late_ms` is how far the producer at worst fell behind its clock.
 The aggregate publishes per key max(time of sending), and latency is taken from that: with the newest row that an answer
 covers. In real-time mode that is the row that caused it. In a micro-batch older rows of the same key have waited longer
-than the figure says, by up to the time between two batches.
+than the figure says, by up to the time between two batches. The pattern finds two messages of a key that follow each
+other, so every message but the first of its key completes a match.
 """
 
 import argparse
@@ -55,6 +56,9 @@ KEYS = 100
 KINDS = {
     "copy": "SELECT id, account, sent, note FROM events",
     "aggregate": "SELECT account, count(*) AS seen, max(sent) AS sent FROM events GROUP BY account",
+    "pattern": """SELECT account, id, sent FROM events MATCH_RECOGNIZE (
+        PARTITION BY account ORDER BY ARRIVAL MEASURES b.id AS id, b.sent AS sent
+        AFTER MATCH SKIP TO NEXT ROW PATTERN (a b) DEFINE b AS b.id > a.id)""",
 }
 MODES = ("real-time", "micro-batch")
 TICK = 0.001
@@ -440,9 +444,11 @@ def measure(topics: Topics, folder: Path, kind: str, rate: int, mode: str, optio
         answering.ask()
     rows = [(at / 1000, json.loads(text)) for at, text in arrived]
     latencies = sorted((at - row["sent"]) / 1000 for at, row in rows if begin <= row["sent"] < end)
-    if kind == "copy":
+    if kind in ("copy", "pattern"):
         answered = len({row["id"] for _, row in rows})
         repeated = len(rows) - answered
+        if kind == "pattern":  # the first message of a key completes nothing
+            answered += len({row["account"] for _, row in rows})
     else:
         answered, repeated = sum({row["account"]: row["seen"] for _, row in rows}.values()), 0
     shares = {f"p{100 * share:g}_ms": percentile(latencies, share) for share in (0.5, 0.99, 0.999)}

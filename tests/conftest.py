@@ -21,14 +21,6 @@ def _kafka_jars() -> None:
         jars("kafka")
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _room_for_many_queries() -> None:
-    """Give the one session of all tests more memory than a user's: Spark keeps something of every query that ran."""
-    from headrace.spark import session
-
-    session.DEFAULTS["spark.driver.memory"] = "6g"
-
-
 @pytest.fixture
 def schema_registry() -> Iterator[SchemaRegistry]:
     """Give a running schema registry: its ``url``, and ``register(subject, schema)``."""

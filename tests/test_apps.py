@@ -27,12 +27,12 @@ APPS = sorted(path.parent for path in (ROOT / "apps").glob("*/application.sql"))
 OVER_FILES = [app for app in APPS if app.name not in {"auctions", "ledger", "word_count"}]
 TESTS = discover([ROOT / "apps", ROOT / "docs" / "examples"])
 
-PYTHON_TYPES = {"text": str, "number": (int, float)}
+PYTHON_TYPES = {"text": str, "number": (int, float), "struct": dict}
 
 
 @pytest.fixture(autouse=True)
 def plain_surroundings(monkeypatch):
-    for name in ("DATA", "PORT", "AUCTIONS", "BIDS", "HOT"):
+    for name in ("ACCOUNTS", "DATA", "PORT", "AUCTIONS", "BIDS", "HOT"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -47,7 +47,8 @@ def test_case_file(path, engine):
 
 def test_there_are_applications():
     assert [app.name for app in APPS] == [
-        "auctions", "click_through", "ledger", "page_views", "stock_ticks", "timeline", "word_count",
+        "auctions", "click_through", "driver_hours", "fraud_detection", "intrusion_detection",
+        "ledger", "page_views", "stock_ticks", "timeline", "word_count",
     ]  # fmt: skip
 
 
@@ -82,7 +83,7 @@ def test_generator_writes_rows_that_the_streams_take(app, tmp_path):
         for record in records_in(stream.options.path):
             check_record(record, stream)
     for table in plan.tables.values():
-        for record in records_in(table.options.path):
+        for record in records_in(app / table.options.path):
             check_written(record, table)
 
 

@@ -125,6 +125,13 @@ def test_sql_of_the_language_page_is_planned_as_one_application():
                 application.sql(statement.span.text)
 
 
+def test_sql_of_the_page_of_patterns_is_planned_as_one_application():
+    application = Application(directory=ROOT / "docs" / "examples")
+    for block in blocks((ROOT / "docs" / "patterns.md").read_text("utf-8"), "sql"):
+        application.sql(block)
+    assert {"small_then_large", "unconfirmed"} <= application.plan.views.keys()
+
+
 def test_examples_of_the_test_page_are_test_files():
     page = (ROOT / "docs" / "test-files.md").read_text("utf-8")
     examples = blocks(page, "test")

@@ -112,7 +112,8 @@ def test_a_row_pattern_stands_for_a_table():
     assert match.this == exp.to_table("t")
     assert match.alias_or_name == "m"
     assert [measure.alias for measure in match.measures] == ["v", "w"]
-    assert [measure.semantics for measure in match.measures] == ["FINAL", None]
+    assert match.measures[0].this.is_final
+    assert match.args.get("timeout") is None
     assert (match.args["skip"], match.args["skip_variable"].name) == ("TO LAST", "y")
     assert [subset.this.name for subset in match.subsets] == ["u"]
     assert [definition.alias for definition in match.definitions] == ["y"]

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from headrace.language.patterns import Pattern
 
-__all__ = ["MatchDefinition", "MatchMeasure", "MatchRecognize", "MatchSubset", "WindowTable"]
+__all__ = ["MatchDefinition", "MatchMeasure", "MatchRecognize", "MatchSemantics", "MatchSubset", "WindowTable"]
 
 
 class WindowTable(exp.Expression):
@@ -61,15 +61,20 @@ class WindowTable(exp.Expression):
 
 
 class MatchMeasure(exp.Expression):
-    """One ``[FINAL | RUNNING] expression AS name`` of MEASURES."""
+    """One ``expression AS name`` of MEASURES."""
 
-    arg_types: ClassVar[dict[str, bool]] = {"this": True, "alias": True, "semantics": False}
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "alias": True}
+
+
+class MatchSemantics(exp.Expression):
+    """``FINAL last(a.x)`` or ``RUNNING sum(a.x)``: a call that looks at the whole match, or at it so far."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "kind": True}
 
     @property
-    def semantics(self) -> str | None:
-        """FINAL, RUNNING or None."""
-        value: str | None = self.args.get("semantics")
-        return value
+    def is_final(self) -> bool:
+        """Whether it looks at the whole match."""
+        return bool(self.args["kind"] == "FINAL")
 
 
 class MatchSubset(exp.Expression):
@@ -89,7 +94,7 @@ class MatchRecognize(exp.Expression):
 
     ``rows`` is ``ONE ROW PER MATCH`` or ``ALL ROWS PER MATCH`` with its ending; ``skip`` is
     ``PAST LAST ROW``, ``TO NEXT ROW``, ``TO FIRST``, ``TO LAST`` or ``TO`` with ``skip_variable``.
-    Both are None where the user left them out.
+    Both are None where the user left them out. ``timeout`` says whether partial matches that ran out of time are given.
     """
 
     arg_types: ClassVar[dict[str, bool]] = {
@@ -102,6 +107,7 @@ class MatchRecognize(exp.Expression):
         "skip_variable": False,
         "pattern": True,
         "within": False,
+        "timeout": False,
         "subsets": False,
         "definitions": False,
         "alias": False,

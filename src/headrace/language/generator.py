@@ -9,6 +9,7 @@ from headrace.language.expressions import (
     MatchDefinition,
     MatchMeasure,
     MatchRecognize,
+    MatchSemantics,
     MatchSubset,
     WindowTable,
 )
@@ -36,6 +37,7 @@ class HeadraceGenerator(SparkGenerator):
         WindowTable: lambda self, node: self.windowtable_sql(node),
         MatchRecognize: lambda self, node: self.rowpattern_sql(node),
         MatchMeasure: lambda self, node: self.matchmeasure_sql(node),
+        MatchSemantics: lambda self, node: f"{node.args['kind']} {self.sql(node, 'this')}",
         MatchSubset: lambda self, node: self.matchsubset_sql(node),
         MatchDefinition: lambda self, node: self.matchdefinition_sql(node),
     }
@@ -73,6 +75,7 @@ class HeadraceGenerator(SparkGenerator):
             expression.args.get("rows"),
             f"AFTER MATCH SKIP {skip} {variable}".rstrip() if skip else "",
             f"PATTERN ({format_pattern(expression.pattern)})" + (f" WITHIN {within}" if within else ""),
+            "ON TIMEOUT EMIT" if expression.args.get("timeout") else "",
             subset,
             define,
         ]
@@ -82,8 +85,7 @@ class HeadraceGenerator(SparkGenerator):
 
     def matchmeasure_sql(self, expression: MatchMeasure) -> str:
         """Write one measure."""
-        semantics = f"{expression.semantics} " if expression.semantics else ""
-        return f"{semantics}{self.sql(expression, 'this')} AS {self.sql(expression, 'alias')}"
+        return f"{self.sql(expression, 'this')} AS {self.sql(expression, 'alias')}"
 
     def matchsubset_sql(self, expression: MatchSubset) -> str:
         """Write one subset."""

@@ -13,7 +13,7 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from headrace.errors import HeadraceError, Source, Span
-from headrace.language.expressions import MatchRecognize, WindowTable
+from headrace.language.expressions import MatchRecognize, MatchSemantics, WindowTable
 from headrace.language.functions import GRAMMARS, builders
 from headrace.language.mistakes import SyntaxProblem, found
 from headrace.language.row_patterns import parse_match_recognize
@@ -290,6 +290,25 @@ class HeadraceParser(SparkParser):
             inner = inner.this
         place(inner, first, self._prev if inner is call else self._closing(start))
         return call
+
+    def _parse_unary(self) -> exp.Expr | None:
+        return self._parse_semantics() if self._at_semantics() else super()._parse_unary()
+
+    def _at_semantics(self) -> bool:
+        """Say whether FINAL or RUNNING stands before a call."""
+        word, name, opening = self.peek(), self.peek(1), self.peek(2)
+        return bool(
+            word.text.upper() in {"FINAL", "RUNNING"}
+            and name.token_type not in {TokenType.L_PAREN, TokenType.DOT, TokenType.ALIAS}
+            and opening.token_type == TokenType.L_PAREN
+        )
+
+    def _parse_semantics(self) -> exp.Expr | None:
+        first = self.take()
+        call = self._parse_function_call()
+        if call is None:
+            raise self.error(f"expected a call after {first.text.upper()}")
+        return place(MatchSemantics(this=call, kind=first.text.upper()), first, self._prev)
 
     def _closing(self, start: int) -> Token:
         """Return the parenthesis that closes the call whose name stands at an index."""

@@ -27,6 +27,7 @@ _CLAUSES = (
     "AFTER MATCH SKIP",
     "PATTERN",
     "WITHIN",
+    "ON TIMEOUT EMIT",
     "SUBSET",
     "DEFINE",
 )
@@ -44,6 +45,7 @@ def parse_match_recognize(parser: "HeadraceParser", relation: exp.Expr) -> Match
     skip, skip_token = _skip(parser)
     pattern = _pattern(parser)
     within = _within(parser)
+    timeout = _timeout(parser, within)
     subsets = _subsets(parser)
     definitions = _definitions(parser)
     if parser.peek().token_type != TokenType.R_PAREN:
@@ -59,6 +61,7 @@ def parse_match_recognize(parser: "HeadraceParser", relation: exp.Expr) -> Match
         skip_variable=_identifier(skip_token) if skip_token else None,
         pattern=pattern,
         within=within,
+        timeout=timeout,
         subsets=subsets or None,
         definitions=definitions or None,
     )
@@ -97,17 +100,10 @@ def _measures(parser: "HeadraceParser") -> list[MatchMeasure]:
 
 def _measure(parser: "HeadraceParser") -> MatchMeasure:
     first = parser.peek()
-    semantics = None
-    if first.text.upper() in {"FINAL", "RUNNING"} and parser.peek(1).token_type not in {
-        TokenType.DOT,
-        TokenType.ALIAS,
-        TokenType.L_PAREN,
-    }:
-        semantics = parser.take().text.upper()
     value = parser.required_expression()
     parser.expect_type(TokenType.ALIAS, "AS", hint="Every measure has a name: MEASURES expression AS name.")
     alias = _identifier(_name(parser, "the measure's name"))
-    return place(MatchMeasure(this=value, alias=alias, semantics=semantics), first, parser.previous())
+    return place(MatchMeasure(this=value, alias=alias), first, parser.previous())
 
 
 def _rows(parser: "HeadraceParser") -> str | None:
@@ -168,6 +164,19 @@ def _within(parser: "HeadraceParser") -> exp.Expr | None:
             hint="Write WITHIN INTERVAL 5 MINUTES.",
         )
     return interval
+
+
+def _timeout(parser: "HeadraceParser", within: exp.Expr | None) -> bool | None:
+    token = parser.peek()
+    if not parser.accept_words("ON", "TIMEOUT", "EMIT"):
+        return None
+    if within is None:
+        raise parser.error(
+            "ON TIMEOUT EMIT without WITHIN",
+            token=token,
+            hint="Say how long a match may take: WITHIN INTERVAL 5 MINUTES ON TIMEOUT EMIT.",
+        )
+    return True
 
 
 def _subsets(parser: "HeadraceParser") -> list[MatchSubset]:

@@ -274,7 +274,7 @@ def _show(statement: st.Show, plan: Plan) -> Answer:
         settings = read_settings(plan.sets)
         rows = [
             (n, str(getattr(settings, n)))
-            for n in ("shuffle_partitions", "trigger", "state", "latency", "checkpoint_interval")
+            for n in ("shuffle_partitions", "trigger", "state", "latency", "checkpoint_interval", "partial_matches")
         ]
         return Answer(("name", "value"), (*rows, *settings.spark.items()))
     kinds = {_SHOWN[statement.kind]} | ({"MATERIALIZED VIEW"} if statement.kind == "VIEWS" else set())

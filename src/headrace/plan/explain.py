@@ -11,6 +11,7 @@ from headrace.connectors.durations import duration_text
 from headrace.connectors.kafka.options import KafkaReading
 from headrace.language.dialect import Headrace
 from headrace.plan.joins import conjuncts
+from headrace.plan.match_text import described_match
 from headrace.plan.steps import (
     Aggregate,
     AssignWindows,
@@ -20,6 +21,7 @@ from headrace.plan.steps import (
     Join,
     Kind,
     Literals,
+    Match,
     Method,
     Project,
     Rank,
@@ -151,6 +153,8 @@ def describe(step: Step) -> Described:
                 f"keep the first {limit} rows by {terms} of each {', '.join(partition)}",
                 state=f"the rows of each {', '.join(partition)}, until the watermark passes {time_key}",
             )
+        case Match():
+            return Described(*described_match(step))
         case Rank(columns=columns):
             return _describe_rank(step, columns)
         case SetOperation(kept=kept, every=every):

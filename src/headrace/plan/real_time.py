@@ -16,6 +16,7 @@ from headrace.plan.steps import (
     Deduplicate,
     Join,
     Literals,
+    Match,
     Rank,
     ReadRelation,
     ReadTable,
@@ -103,6 +104,14 @@ def _of_step(step: Step, functions: Mapping[str, Function]) -> Reason:
             )
         case Deduplicate(within_watermark=True):
             return "duplicates are forgotten by the watermark", "Spark forgets them between batches."
+        case Match(arrival=False):
+            return (
+                "a pattern takes rows in the order of their time",
+                "That order is known when the watermark has passed, which moves between batches. ORDER BY ARRIVAL "
+                "takes rows as they come.",
+            )
+        case Match(timeouts=True):
+            return "a pattern waits for time to run out", "The watermark moves between batches."
         case TopRows():
             return "rows are ranked", "A rank is known when its window has closed."
         case _:

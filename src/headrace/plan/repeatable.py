@@ -7,6 +7,7 @@ from headrace.plan.steps import (
     Join,
     ReadTable,
     Relation,
+    Scalar,
     Step,
     inputs,
     is_maintained,
@@ -42,23 +43,28 @@ def check_repeatable(relation: Relation, span: Span | None) -> None:
             continue
         _check_tables(step, span)
         for value in scalars(step):
-            for node in value.tree.find_all(exp.Func):
-                name = node.name.lower() if isinstance(node, exp.Anonymous) else node.sql_name().lower()
-                clock = isinstance(node, exp.StrToUnix) and node.args.get("this") is None
-                if clock or isinstance(node, _BY_CLOCK) or name in _CLOCK_NAMES:
-                    raise PlanError(
-                        f"{name}() in a query whose rows change",
-                        detail="The answer would change with time alone, without a row that says so.",
-                        hint="Use windows over event time, or compare with a time that comes with the rows.",
-                        span=value.span or span,
-                    )
-                if isinstance(node, _BY_CHANCE) or name in _CHANCE_NAMES:
-                    raise PlanError(
-                        f"{name}() in a query whose rows change",
-                        detail="A row that is withdrawn must be computed as it was published.",
-                        hint="Compute it in the stream itself, before rows are joined or grouped.",
-                        span=value.span or span,
-                    )
+            check_value(value, "a query whose rows change", span)
+
+
+def check_value(value: Scalar, where: str, span: Span | None) -> None:
+    """Raise if an expression depends on the clock or on chance, which no second run repeats."""
+    for node in value.tree.find_all(exp.Func):
+        name = node.name.lower() if isinstance(node, exp.Anonymous) else node.sql_name().lower()
+        clock = isinstance(node, exp.StrToUnix) and node.args.get("this") is None
+        if clock or isinstance(node, _BY_CLOCK) or name in _CLOCK_NAMES:
+            raise PlanError(
+                f"{name}() in {where}",
+                detail="The answer would change with time alone, without a row that says so.",
+                hint="Use windows over event time, or compare with a time that comes with the rows.",
+                span=value.span or span,
+            )
+        if isinstance(node, _BY_CHANCE) or name in _CHANCE_NAMES:
+            raise PlanError(
+                f"{name}() in {where}",
+                detail="What was published must come out the same when it is computed again.",
+                hint="Compute it in the stream itself, before rows are joined or grouped.",
+                span=value.span or span,
+            )
 
 
 def _check_tables(step: Step, span: Span | None) -> None:

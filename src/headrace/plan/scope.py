@@ -115,7 +115,7 @@ class Scope:
         return dot
 
     def _unknown(self, column: exp.Column, parts: list[exp.Identifier]) -> PlanError:
-        known = [each.name for item in self.items for each in item.fields]
+        known = [each.name for item in self.items for each in item.fields if not each.name.startswith("__")]
         if len(parts) > 1:
             aliases = [item.alias for item in self.items]
             return PlanError(

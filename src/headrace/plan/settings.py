@@ -41,6 +41,12 @@ class Settings:
         example="30 seconds",
         minimum=timedelta(seconds=5),
     )
+    partial_matches: int = option(
+        doc="How many partial matches of a pattern a key may have at a time; with more the query fails rather than "
+        "lose one.",
+        default=10_000,
+        minimum=1,
+    )
     spark: dict[str, str] = field(default_factory=dict)
 
 
@@ -65,6 +71,7 @@ def read_settings(statements: list[SetOption]) -> Settings:
         state=plain.state,
         latency=plain.latency,
         checkpoint_interval=plain.checkpoint_interval,
+        partial_matches=plain.partial_matches,
         spark=spark,
     )
 

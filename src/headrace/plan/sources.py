@@ -12,6 +12,7 @@ from headrace.language.intervals import interval
 from headrace.plan import types
 from headrace.plan.context import Context, check_composable, not_supported
 from headrace.plan.lookups import looked_up
+from headrace.plan.matching import plan_match
 from headrace.plan.scope import did_you_mean
 from headrace.plan.steps import AssignWindows, Field, Kind, Relation, Rename, Sort
 from headrace.plan.windows import ZERO, Cumulate, Hop, Session, Tumble, Window
@@ -52,7 +53,9 @@ def plan_source(node: exp.Expr, context: Context, plan_query: PlanQuery) -> Sour
         case WindowTable():
             return _window(node, context, plan_query)
         case MatchRecognize():
-            raise not_supported("MATCH_RECOGNIZE", context.span(node))
+            inner = plan_source(node.this, context, plan_query)
+            relation = assigned(inner, context.span(node.this))
+            return SourceItem(node.alias or inner.alias, plan_match(node, relation, inner.alias, context))
         case _:
             raise not_supported("this kind of input in FROM", context.span(node))
 

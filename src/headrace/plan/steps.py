@@ -6,6 +6,7 @@ meet, their columns are renamed to ``alias.column`` first, so every name is uniq
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import Enum
 from typing import Any
 
@@ -13,6 +14,8 @@ from sqlglot import exp
 
 from headrace.catalog.objects import Stream, Table
 from headrace.errors import PlanError, Span
+from headrace.plan.patterns import Program
+from headrace.plan.slots import EVIDENCE, Slot
 from headrace.plan.windows import Window
 
 
@@ -238,6 +241,59 @@ class Rank:
     columns: tuple[Column, ...]
 
 
+class Shown(Enum):
+    """Which rows a match gives."""
+
+    ONE_ROW = "one row per match"
+    ALL_ROWS = "all rows per match"
+    ALL_ROWS_OMIT_EMPTY = "all rows per match, none for an empty one"
+    ALL_ROWS_WITH_UNMATCHED = "all rows, those without a match included"
+
+
+class Skip(Enum):
+    """Where the search goes on after a match."""
+
+    PAST_LAST_ROW = "past its last row"
+    TO_NEXT_ROW = "at the row after its first"
+    TO_FIRST = "at the first row of"
+    TO_LAST = "at the last row of"
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Search the rows of each partition for a pattern.
+
+    ``order`` are the columns that order rows of the same time: name, descending, nulls first. Conditions and measures
+    are expressions over slots; aggregates are over the values of a row.
+    """
+
+    input: "Step"
+    partition: tuple[str, ...]
+    time: str | None
+    arrival: bool
+    order: tuple[tuple[str, bool, bool], ...]
+    pattern: str
+    program: Program
+    values: tuple[Column, ...]
+    slots: tuple[Slot, ...]
+    aggregates: tuple[Scalar, ...]
+    conditions: tuple[tuple[int, Scalar], ...]
+    measures: tuple[Column, ...]
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    shown: Shown
+    skip: Skip
+    skip_to: tuple[int, ...]
+    within: timedelta | None
+    timeouts: bool
+    span: Span | None = None
+
+    @property
+    def traced(self) -> bool:
+        """Whether its rows must say where they stood."""
+        return any(each.name == EVIDENCE for each in self.values)
+
+
 @dataclass(frozen=True, slots=True)
 class SetOperation:
     """Keep the rows of the left input that are, or are not, among those of the right."""
@@ -290,6 +346,7 @@ Step = (
     | Deduplicate
     | TopRows
     | Rank
+    | Match
     | SetOperation
     | Union
     | Sort
@@ -335,6 +392,9 @@ def scalars(step: Step) -> Iterator[Scalar]:
             yield from (column.value for column in (*keys, *aggregates))
         case Join(condition=Scalar() as condition):
             yield condition
+        case Match(values=values, aggregates=aggregated, conditions=conditions, measures=measures):
+            yield from (column.value for column in (*values, *measures))
+            yield from (*aggregated, *(condition for _, condition in conditions))
         case TopRows(order=order) | Sort(order=order):
             yield from (term.value for term in order)
 
@@ -342,7 +402,7 @@ def scalars(step: Step) -> Iterator[Scalar]:
 def is_stateful(step: Step) -> bool:
     """Say whether a step remembers rows between batches."""
     match step:
-        case Aggregate() | Deduplicate() | TopRows():
+        case Aggregate() | Deduplicate() | TopRows() | Match():
             return True
         case Join(streaming=streaming):
             return streaming

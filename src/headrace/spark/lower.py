@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from headrace.catalog.objects import Stream
 from headrace.connectors.expressions import WHOLE_JSON
 from headrace.language.dialect import Headrace
+from headrace.plan.slots import EVIDENCE
 from headrace.plan.steps import (
     Aggregate,
     AssignWindows,
@@ -22,6 +23,7 @@ from headrace.plan.steps import (
     Join,
     JoinKind,
     Literals,
+    Match,
     Project,
     Rank,
     ReadDead,
@@ -37,12 +39,15 @@ from headrace.plan.steps import (
     Union,
     Unnest,
     is_maintained,
+    is_stateful,
     is_static,
     scalars,
+    walk,
 )
 from headrace.spark import aggregates, scans, windows
 from headrace.spark.event_time import tagged
 from headrace.spark.maintained import WEIGHT, StandIns
+from headrace.spark.matching import matches
 from headrace.spark.mistakes import blame
 from headrace.spark.place import Place
 from headrace.spark.ranking import top_rows
@@ -52,7 +57,7 @@ from headrace.spark.scans import PART
 
 KEY, KEEP = "__key", "__keep"
 """Hidden columns of rows that change: what identifies a row, and whether it is still wanted."""
-HIDDEN = (KEY, KEEP, PART, WEIGHT)
+HIDDEN = (KEY, KEEP, PART, WEIGHT, EVIDENCE)
 
 _HOW = {
     JoinKind.INNER: "inner", JoinKind.LEFT: "left_outer", JoinKind.RIGHT: "right_outer",
@@ -71,12 +76,17 @@ class Lowering:
     spark: SparkSession
     place: Place
     defined: dict[str, DataFrame] = field(default_factory=dict)
+    partial_matches: int = 10_000
     timed: bool = True
     parted: bool = False
+    traced: bool = True
     scanned: int = 0
     stand_ins: StandIns | None = None
     refreshing: Refreshing = field(default_factory=Refreshing)
+    late: list[Any] = field(default_factory=list)
+    """Counters of rows behind the watermark, of the operators in the frame that was made last."""
     _standing: bool = False
+    _tracing: bool = False
     _shared: dict[str, DataFrame] | None = None
     _streams: list[tuple[int, str]] = field(default_factory=list)
 
@@ -136,9 +146,28 @@ class Lowering:
                 for other in others:
                     first = first.union(other)
                 return first
+            case Match():
+                with self._traced(step.traced):
+                    below = self.frame(step.input)
+                return self._match(step, below)
             case _:
                 below = self.frame(step.input)
                 return self._guarded(step, below, lambda: _hidden_last(self._unary(step, below)))
+
+    @contextmanager
+    def _traced(self, wanted: bool) -> Iterator[None]:
+        """Let the rows that are read meanwhile say where they stand, if that is wanted."""
+        before, self._tracing = self._tracing, wanted
+        try:
+            yield
+        finally:
+            self._tracing = before
+
+    def _match(self, step: Match, below: DataFrame) -> DataFrame:
+        context: Any = self.spark.sparkContext
+        late = context._jsc.sc().longAccumulator("rows behind the watermark")
+        self.late.append(late)
+        return matches(below, step, self.place, self.partial_matches, late)
 
     def _stand_in(self, step: Step) -> DataFrame:
         if self.stand_ins is None:
@@ -156,12 +185,15 @@ class Lowering:
     def _scan(self, stream: Stream) -> DataFrame:
         if self._shared is not None:
             if stream.name not in self._shared:
-                self._shared[stream.name] = scans.scan(self.spark, stream, self.place, timed=self.timed)
-            return self._shared[stream.name]
+                self._shared[stream.name] = scans.scan(
+                    self.spark, stream, self.place, timed=self.timed, traced=self.traced
+                )
+            shared = self._shared[stream.name]
+            return shared if self._tracing else shared.drop(EVIDENCE)
         self.scanned += 1
         part = str(self.scanned) if self.parted else None
         self._streams.append((self.scanned, stream.name.lower()))
-        return scans.scan(self.spark, stream, self.place, timed=self.timed, part=part)
+        return scans.scan(self.spark, stream, self.place, timed=self.timed, part=part, traced=self._tracing)
 
     def parts(self) -> tuple[str, ...]:
         """Return the names of the parts of the frame that was made last, as far as its topics have partitions now."""
@@ -172,9 +204,12 @@ class Lowering:
             for partition in range(count)
         )
 
-    def begin(self, *, timed: bool, parted: bool) -> None:
-        """Say what the next frame is for: whether it needs watermarks, and the parts of topics."""
-        self.timed, self.parted, self.scanned = timed, parted, 0
+    def begin(self, step: Step, *, parted: bool) -> None:
+        """Say what the next frame is for, and whether it needs the parts of topics."""
+        steps = list(walk(step))
+        self.timed = any(is_stateful(each) and not is_maintained(each) for each in steps)
+        self.traced = any(isinstance(each, Match) and each.traced for each in steps)
+        self.parted, self.scanned, self.late = parted, 0, []
         self._streams.clear()
 
     def _unary(self, step: Step, below: DataFrame) -> DataFrame:

@@ -80,6 +80,12 @@ def _sql(tree: exp.Expr) -> str:
     return str(tree.sql(dialect=Headrace))
 
 
+_PATTERNS = {
+    "PatternLimit": "Make the conditions stricter or WITHIN shorter, or raise SET partial_matches.",
+    "BadSkip": "Use a variable that every match has and that is not its first row, or another AFTER MATCH SKIP.",
+}
+
+
 def failure(error: BaseException, output: str, causes: str = "") -> HeadraceError:
     """Return what a running query died of, in a form for the user; ``causes`` is the chain inside Spark."""
     text = f"{error.java_exception}" if isinstance(error, Py4JJavaError) else str(error)
@@ -93,6 +99,9 @@ def failure(error: BaseException, output: str, causes: str = "") -> HeadraceErro
             detail="The batch was not committed; nothing of it is lost.",
             hint="Make room and run again: it resumes from its checkpoint.",
         )
+    of_pattern = re.search(r"org\.headrace\.patterns\.(\w+): ([^\n]*)", text)
+    if of_pattern is not None:
+        return JobFailed(f"{name}: {of_pattern.group(2)}", hint=_PATTERNS[of_pattern.group(1)])
     of_kafka = kafka_failure(text, name)
     if of_kafka is not None:
         return of_kafka

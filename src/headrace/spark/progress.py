@@ -20,6 +20,7 @@ class Progress:
     rows_out: int = 0
     dead: int = 0
     late: int = 0
+    late_in_patterns: int = 0
     rows_per_second: float = 0.0
     batch_time: timedelta = timedelta(0)
     watermark_at: datetime | None = None
@@ -52,6 +53,11 @@ class Progress:
             self.watermark_at = at if at > NEVER else None
 
         self._take_offsets(report.get("sources") or [])
+
+    def late_counted(self, total: int) -> None:
+        """Take in how many rows behind the watermark our own operators have seen so far."""
+        self.late += total - self.late_in_patterns
+        self.late_in_patterns = total
 
     def _take_offsets(self, sources: list[dict[str, Any]]) -> None:
         for source in sources:

@@ -102,10 +102,7 @@ class Run:
         if any(isinstance(stream.options, SocketSource) for stream in streams_of(step)):
             folder.delete()  # a socket cannot give again what it gave, so nothing can go on from a checkpoint
         exactly_once = isinstance(publish, KafkaOutput) and publish.guarantee == "exactly-once"
-        self.lowering.begin(
-            timed=any(is_stateful(each) and not is_maintained(each) for each in walk(step)),
-            parted=exactly_once and split_of(step) is Split.TOPIC,
-        )
+        self.lowering.begin(step, parted=exactly_once and split_of(step) is Split.TOPIC)
         real_time = "realTime" in trigger
         self.place.real_time = real_time
         maintained = is_maintained(step) and not real_time
@@ -116,6 +113,7 @@ class Run:
         if self.lowering.parted and isinstance(publish, KafkaOutput):
             publish.named = self.lowering.parts()
         running = Running(output, frame, publish, self.place, trigger, frame.isStreaming, real_time=real_time)
+        running.late = self.lowering.late
         self.outputs.append(running)
         return running
 
@@ -130,8 +128,7 @@ class Run:
         folder = self.place.folder(query_folder(outputs))
         if any(isinstance(stream.options, SocketSource) for stream in streams_of(together.step)):
             folder.delete()
-        timed = any(is_stateful(each) and not is_maintained(each) for each in walk(together.step))
-        self.lowering.begin(timed=timed, parted=False)
+        self.lowering.begin(together.step, parted=False)
         parts = []
         with self.lowering.together():
             for output, step in zip(outputs, steps, strict=True):
@@ -145,6 +142,7 @@ class Run:
         forgets = not self.place.bounded and any(output.view and output.view.ttl for output in outputs)
         trigger = {"processingTime": FORGETTING} if forgets else trigger
         running = Running(named, frame, publish, self.place, trigger, folder=query_folder(outputs), forgets=forgets)
+        running.late = self.lowering.late
         self.outputs.append(running)
         return running
 
@@ -285,4 +283,4 @@ def open_run(spark: SparkSession, plan: Plan, place: Place, defined: dict[str, D
     """Return a run of a plan, its functions known to Spark, with no output yet."""
     for function in plan.functions.values():
         functions.register(spark, function, place.base)
-    return Run(spark, plan, place, Lowering(spark, place, defined or {}))
+    return Run(spark, plan, place, Lowering(spark, place, defined or {}, plan.settings.partial_matches))

@@ -52,6 +52,8 @@ class Running:
     folder: str | None = None
     forgets: bool = False
     """Whether some of its views have a time to live."""
+    late: list[Any] = field(default_factory=list)
+    """Counters of rows behind the watermark that Spark does not count."""
 
     @property
     def checkpoint(self) -> Folder:
@@ -113,6 +115,7 @@ class Running:
                     if self.real_time:
                         self.progress.observe(plain)
                     self.progress.take(plain)
+                self.progress.late_counted(sum(int(each.value()) for each in self.late))
         return self.progress
 
     def check(self) -> None:

@@ -21,6 +21,7 @@ from headrace.connectors.socket.options import SocketSource
 from headrace.errors import HeadraceError
 from headrace.language.dialect import Headrace
 from headrace.language.statements import ColumnDefinition
+from headrace.plan.slots import EVIDENCE
 from headrace.spark import kafka, records
 from headrace.spark.counting import MARK
 from headrace.spark.heartbeats import idle_after
@@ -36,20 +37,56 @@ _JSON_TEXT = frozenset({"json", "avro", "upsert", "debezium-json"})
 """Formats of Kafka whose messages are parsed as JSON, by then."""
 
 
-def scan(spark: SparkSession, stream: Stream, place: Place, *, timed: bool, part: str | None = None) -> DataFrame:
+def scan(
+    spark: SparkSession,
+    stream: Stream,
+    place: Place,
+    *,
+    timed: bool,
+    part: str | None = None,
+    traced: bool = False,
+) -> DataFrame:
     """Return the rows of a stream that fit its columns; the others are counted.
 
     A query that remembers nothing needs no watermark, and is faster without. With ``part``, a hidden column names the
-    topic's partition that a row came from; the name begins with it.
+    topic's partition that a row came from; the name begins with it. With ``traced``, another says where it stands.
     """
-    frame = _computed(_records(spark, stream, place, keep_raw=False), stream)
+    frame = _records(spark, stream, place, keep_raw=False, traced=traced)
+    if traced:
+        frame = frame.withColumn(EVIDENCE, _evidence(frame, stream))
+    frame = _computed(frame, stream)
     if place.real_time:
         frame = _observed(frame, stream, place)
     columns = [F.col(quoted(column.name)) for column in stream.columns]
     if part is not None:
         columns.append(F.concat_ws("/", F.lit(part), "__kafka_topic", "__kafka_partition").alias(PART))
+    if traced:
+        columns.append(F.col(EVIDENCE))
     rows = frame.filter(_alive(frame, stream)).select(*columns)
     return _watermarked(spark, rows, stream, place) if timed else rows
+
+
+def _evidence(frame: DataFrame, stream: Stream) -> Column:
+    """Return where a record stands: topic, partition and offset, or file, the block it was read in, and the line."""
+    if "__kafka_offset" in frame.columns:
+        parts = [F.col("__kafka_topic"), F.col("__kafka_partition"), F.col("__kafka_offset")]
+    elif "__file" in frame.columns:  # fed by a program: the name of the file begins with the number of its batch
+        parts = [F.lit(stream.name), F.regexp_extract("__file", "^[0-9]+", 0), _line(frame)]
+    elif "__block" in frame.columns:
+        parts = [F.url_decode(F.regexp_replace("__position", "^file:/+", "/")), F.col("__block"), _line(frame)]
+    else:
+        parts = [F.lit(stream.name), F.lit(None), F.lit(None)]
+    source, partition, position = parts
+    return F.struct(
+        source.cast("string").alias("source"),
+        partition.cast("bigint").alias("partition"),
+        position.cast("bigint").alias("position"),
+    )
+
+
+def _line(frame: DataFrame) -> Column:
+    """Return the number of a line within the block of its file, which is the file itself unless that is large."""
+    return Column(frame.sparkSession._jvm.org.headrace.rows.RowIndex.ofBlock()) + 1  # type: ignore[union-attr]
 
 
 def dead(spark: SparkSession, stream: Stream, place: Place) -> DataFrame:
@@ -160,7 +197,7 @@ def _last_written(spark: SparkSession, rows: DataFrame, table: Table) -> DataFra
 
 def row_index(spark: SparkSession) -> Column:
     """Return the number of a row within its task."""
-    return Column(spark._jvm.org.headrace.changelog.RowIndex.column())  # type: ignore[union-attr]
+    return Column(spark._jvm.org.headrace.rows.RowIndex.column())  # type: ignore[union-attr]
 
 
 def table_writes(spark: SparkSession, table: Table, place: Place) -> DataFrame:
@@ -213,7 +250,7 @@ def _format(stream: Stream, place: Place) -> str:
     return str(getattr(stream.options, "format", "text"))
 
 
-def _records(spark: SparkSession, stream: Stream, place: Place, *, keep_raw: bool) -> DataFrame:
+def _records(spark: SparkSession, stream: Stream, place: Place, *, keep_raw: bool, traced: bool = False) -> DataFrame:
     """Return the stored columns, whether the record is corrupt, and the hidden columns.
 
     Where the raw text is not wanted, Spark's own reader of JSON is the fastest way to the columns.
@@ -223,7 +260,7 @@ def _records(spark: SparkSession, stream: Stream, place: Place, *, keep_raw: boo
         return records.parse_json(_fed_lines(spark, stream, place), stream.stored, {})
     match options:
         case FilesSource():
-            frame = _files(spark, stream, options, place, keep_raw)
+            frame = _files(spark, stream, options, place, keep_raw, traced)
         case DatagenSource():
             frame = _generated(spark, stream, options, place)
         case KafkaSource():
@@ -255,12 +292,14 @@ def _fed_lines(spark: SparkSession, stream: Stream, place: Place) -> DataFrame:
     )
 
 
-def _files(spark: SparkSession, stream: Stream, options: FilesSource, place: Place, keep_raw: bool) -> DataFrame:
+def _files(
+    spark: SparkSession, stream: Stream, options: FilesSource, place: Place, keep_raw: bool, traced: bool
+) -> DataFrame:
     path = files.resolve_path(options.path, place.base)
     files.check_readable(path, stream.span, now=place.bounded)
     if options.format == "json" and not keep_raw:
         schema = records.schema_text(stream.stored, f"{CORRUPT} STRING")
-        placed = _uses_ingestion_time(stream) or stream.common is None
+        placed = _uses_ingestion_time(stream) or stream.common is None or traced
         return files.read_columns(spark, options, path, schema, placed=placed)
     if options.format in files.LINES:
         lines = files.read_lines(spark, options, path)

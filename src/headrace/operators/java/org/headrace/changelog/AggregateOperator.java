@@ -32,6 +32,7 @@ import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.streaming.TimerValues;
 import org.apache.spark.sql.streaming.ValueState;
 import org.apache.spark.sql.types.DataType;
+import org.headrace.rows.Bytes;
 import org.headrace.rows.Evaluation;
 import org.headrace.rows.Expressions;
 import org.headrace.rows.Scala;

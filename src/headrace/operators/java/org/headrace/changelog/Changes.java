@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
+import org.headrace.rows.Bytes;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** Rows with weights: how often each comes, or goes if negative. What cancels is gone. */

@@ -21,6 +21,7 @@ import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.streaming.TimerValues;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.headrace.rows.Bytes;
 import org.headrace.rows.Expressions;
 import org.headrace.rows.Unpack;
 import scala.Tuple2;

@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction;
+import org.headrace.rows.Bytes;
 import org.headrace.rows.Evaluation;
 import org.headrace.rows.Expressions;
 import org.headrace.rows.Unpack;

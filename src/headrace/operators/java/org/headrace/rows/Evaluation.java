@@ -70,6 +70,15 @@ public final class Evaluation {
     return imperative != null ? imperative.eval(buffer) : evaluated.eval(buffer);
   }
 
+  /** Return a copy of the buffer, for aggregates whose buffer holds plain values. */
+  public Object[] values() {
+    return buffer.values().clone();
+  }
+
+  public void restore(Object[] values) {
+    System.arraycopy(values, 0, buffer.values(), 0, values.length);
+  }
+
   public byte[] save() {
     if (imperative instanceof TypedImperativeAggregate<?> typed) {
       GenericInternalRow copy = new GenericInternalRow(buffer.values().clone());

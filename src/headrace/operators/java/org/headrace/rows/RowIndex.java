@@ -1,6 +1,7 @@
-package org.headrace.changelog;
+package org.headrace.rows;
 
 import java.io.Serializable;
+import org.apache.spark.rdd.InputFileBlockHolder;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -11,22 +12,45 @@ import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral$;
 import org.apache.spark.sql.classic.ExpressionUtils$;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
-import org.headrace.rows.Scala;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
-/** The number of a row within its task: rows of one file come in the order in which they stand there. */
+/**
+ * The number of a row within its task, where rows of one file come in the order in which they stand there; or within
+ * the block of a file that it was read from, which begins at the file's start unless the file is large.
+ */
 public final class RowIndex extends Expression implements Serializable {
   private static final long serialVersionUID = 1L;
+  private final boolean ofBlock;
   private long next;
+  private transient Object file;
+  private transient long start;
 
-  /** Return the expression as a column. */
+  private RowIndex(boolean ofBlock) {
+    this.ofBlock = ofBlock;
+  }
+
+  /** Return the number within the task as a column. */
   public static Column column() {
-    return ExpressionUtils$.MODULE$.column(new RowIndex());
+    return ExpressionUtils$.MODULE$.column(new RowIndex(false));
+  }
+
+  /** Return the number within the block of a file as a column. */
+  public static Column ofBlock() {
+    return ExpressionUtils$.MODULE$.column(new RowIndex(true));
   }
 
   /** Return the next number; public because generated code calls it. */
   public long next() {
+    if (ofBlock) {
+      Object now = InputFileBlockHolder.getInputFilePath();
+      long from = InputFileBlockHolder.getStartOffset();
+      if (start != from || !now.equals(file)) {
+        file = now;
+        start = from;
+        next = 0;
+      }
+    }
     return next++;
   }
 

@@ -1,9 +1,9 @@
-package org.headrace.changelog;
+package org.headrace.rows;
 
 import java.util.Arrays;
 
 /** Bytes that can be a key of a map. */
-record Bytes(byte[] value) {
+public record Bytes(byte[] value) {
   @Override
   public boolean equals(Object other) {
     return other instanceof Bytes that && Arrays.equals(value, that.value);

@@ -1,0 +1,203 @@
+package org.headrace.patterns;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.catalyst.expressions.InterpretedOrdering;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.streaming.ExpiredTimerInfo;
+import org.apache.spark.sql.streaming.ListState;
+import org.apache.spark.sql.streaming.OutputMode;
+import org.apache.spark.sql.streaming.StatefulProcessor;
+import org.apache.spark.sql.streaming.TTLConfig;
+import org.apache.spark.sql.streaming.TimeMode;
+import org.apache.spark.sql.streaming.TimerValues;
+import org.apache.spark.sql.streaming.ValueState;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.util.LongAccumulator;
+import org.headrace.rows.Expressions;
+import org.headrace.rows.Unpack;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** Searches the rows of each key, in the order of their time once the watermark has passed them, or as they come. */
+final class PatternOperator extends StatefulProcessor<byte[], Row, Row> {
+  private static final long serialVersionUID = 1L;
+  static final StructType IN =
+      new StructType().add("key", DataTypes.BinaryType).add("row", DataTypes.BinaryType);
+  static final StructType OUT = new StructType().add("row", DataTypes.BinaryType);
+
+  private final Search search;
+  private final LongAccumulator late;
+  private transient Matcher matcher;
+  private transient Conditions conditions;
+  private transient Comparator<UnsafeRow> order;
+  private transient ListState<byte[]> pending;
+  private transient ValueState<byte[]> work;
+  private transient ValueState<Long> due;
+  private transient boolean timed;
+
+  PatternOperator(Search search, LongAccumulator late) {
+    this.search = search;
+    this.late = late;
+  }
+
+  /** Return the type of a column of the output. */
+  DataType given(int column) {
+    return search.given().get(column).dataType();
+  }
+
+  @Override
+  public void init(OutputMode mode, TimeMode time) {
+    timed = !time.equals(TimeMode.None());
+    pending = getHandle().getListState("pending", Encoders.BINARY(), TTLConfig.NONE());
+    work = getHandle().getValueState("work", Encoders.BINARY(), TTLConfig.NONE());
+    due = getHandle().getValueState("due", Encoders.LONG(), TTLConfig.NONE());
+    Slots slots = new Slots(search);
+    conditions = new Conditions(search, slots);
+    matcher = new Matcher(search, conditions, new Measures(search, slots));
+    InterpretedOrdering ordering = Expressions.ordering(search.order(), search.columns());
+    order = ordering::compare;
+  }
+
+  @Override
+  public scala.collection.Iterator<Row> handleInputRows(
+      byte[] key, scala.collection.Iterator<Row> given, TimerValues timers) {
+    long watermark = timed ? timers.getCurrentWatermarkInMs() : 0;
+    List<UnsafeRow> rows = new ArrayList<>();
+    long soonest = Long.MAX_VALUE;
+    while (given.hasNext()) {
+      UnsafeRow row = Unpack.row(given.next().getAs(1), search.columns().size());
+      if (search.arrival()) {
+        rows.add(row);
+      } else if (!row.isNullAt(search.time()) && millis(row) >= watermark) {
+        rows.add(row);
+        soonest = Math.min(soonest, millis(row) + 1);
+      } else {
+        late.add(1L);
+      }
+    }
+    if (rows.isEmpty()) {
+      return scala.collection.Iterator$.MODULE$.empty();
+    }
+    rows.sort(Comparator.comparingLong(row -> row.getLong(search.columns().size() - 1)));
+    if (search.whole()) {
+      rows.sort(order);
+      return searched(rows, search.endedAt());
+    }
+    if (search.arrival()) {
+      return searched(rows, watermark);
+    }
+    pending.appendValue(chunk(rows));
+    call(soonest);
+    return scala.collection.Iterator$.MODULE$.empty();
+  }
+
+  @Override
+  public scala.collection.Iterator<Row> handleExpiredTimer(
+      byte[] key, TimerValues timers, ExpiredTimerInfo expired) {
+    due.clear();
+    long watermark = timers.getCurrentWatermarkInMs();
+    List<UnsafeRow> ready = new ArrayList<>();
+    List<UnsafeRow> early = new ArrayList<>();
+    scala.collection.Iterator<byte[]> chunks = pending.get();
+    while (chunks.hasNext()) {
+      for (UnsafeRow row : rows(chunks.next())) {
+        (millis(row) < watermark ? ready : early).add(row);
+      }
+    }
+    if (!ready.isEmpty()) {
+      pending.clear();
+      if (!early.isEmpty()) {
+        pending.appendValue(chunk(early));
+      }
+    }
+    ready.sort(order); // those that it does not tell apart stay as they came
+    scala.collection.Iterator<Row> found = searched(ready, watermark);
+    early.stream().mapToLong(row -> millis(row) + 1).min().ifPresent(soonest -> call(soonest));
+    return found;
+  }
+
+  private scala.collection.Iterator<Row> searched(List<UnsafeRow> rows, long watermark) {
+    Work now = search.whole() ? new Work() : known();
+    rows.forEach(now.rows::add);
+    List<byte[]> found = new ArrayList<>();
+    matcher.run(now, watermark, found);
+    if (!search.whole()) {
+      keep(now);
+    }
+    return CollectionConverters.asScala(found.iterator()).map(each -> RowFactory.create((Object) each));
+  }
+
+  private Work known() {
+    byte[] saved = work.get();
+    return saved == null ? new Work() : Work.read(saved, search.columns().size(), conditions.history());
+  }
+
+  private void keep(Work now) {
+    if (matcher.isDone(now)) {
+      work.clear();
+    } else {
+      work.update(now.write());
+    }
+    if (timed) {
+      call(matcher.due(now));
+    }
+  }
+
+  /** Be called when the watermark has reached a time; a key is called once, at the soonest. */
+  private void call(long at) {
+    if (at < 0) {
+      return;
+    }
+    Long before = due.exists() ? due.get() : null;
+    if (before != null && before <= at) {
+      return;
+    }
+    if (before != null) {
+      getHandle().deleteTimer(before);
+    }
+    getHandle().registerTimer(at);
+    due.update(at);
+  }
+
+  private long millis(UnsafeRow row) {
+    return Math.floorDiv(row.getLong(search.time()), 1000L);
+  }
+
+  private static byte[] chunk(List<UnsafeRow> rows) {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try (DataOutputStream out = new DataOutputStream(bytes)) {
+      for (UnsafeRow row : rows) {
+        byte[] packed = row.getBytes();
+        out.writeInt(packed.length);
+        out.write(packed);
+      }
+    } catch (IOException error) {
+      throw new UncheckedIOException(error);
+    }
+    return bytes.toByteArray();
+  }
+
+  private List<UnsafeRow> rows(byte[] chunk) {
+    List<UnsafeRow> rows = new ArrayList<>();
+    try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(chunk))) {
+      while (in.available() > 0) {
+        rows.add(Unpack.row(in.readNBytes(in.readInt()), search.columns().size()));
+      }
+    } catch (IOException error) {
+      throw new UncheckedIOException(error);
+    }
+    return rows;
+  }
+}
