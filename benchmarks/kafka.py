@@ -1,7 +1,7 @@
 """From Kafka to Kafka: throughput beside plain PySpark, and latency in both modes.
 
     python benchmarks/kafka.py throughput [--rows 2000000] [--rounds 5] [--partitions 4] [--same-collector]
-    python benchmarks/kafka.py latency [--rates 1000,10000] [--seconds 30] [--kinds copy,aggregate,pattern] [--plot FILE]
+    python benchmarks/kafka.py latency [--rates 1000,10000] [--seconds 30] [--kinds copy,pattern] [--plot FILE]
 
 Both run on a broker of their own, which ends with them.
 
