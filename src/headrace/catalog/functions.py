@@ -37,6 +37,10 @@ OWN = frozenset({"proctime", "ingestion_time", *BY_FUNCTION})
 """Functions that Headrace adds; they stand only in computed columns of a stream."""
 
 
+WITH_UNIT = frozenset({"timestampdiff", "timestampadd", "datediff", "date_diff", "dateadd", "date_add"})
+"""Functions whose first argument may be a unit of time, a word; some are grammar and no function to Spark."""
+
+
 @cache
 def builtins() -> frozenset[str]:
     """Return the lower-case names of Spark's own functions.
@@ -45,4 +49,4 @@ def builtins() -> frozenset[str]:
     (True, False)
     """
     text = files("headrace.catalog").joinpath("functions.txt").read_text("utf-8")
-    return frozenset(text.split())
+    return frozenset(text.split()) | WITH_UNIT

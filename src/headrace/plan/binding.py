@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from headrace.catalog.functions import AGGREGATES, GENERATORS, OWN, builtins
+from headrace.catalog.functions import AGGREGATES, GENERATORS, OWN, WITH_UNIT, builtins
 from headrace.catalog.objects import Function
 from headrace.errors import PlanError, Span
 from headrace.plan import types
@@ -56,6 +56,7 @@ class Binder:
             isinstance(tree, exp.In) and tree.args.get("query") is not None
         ):
             return self._lookup(tree, lookups)
+        tree = _with_unit(tree)
         copy = tree.copy()
         for key, value in tree.args.items():
             if isinstance(value, exp.Expr):
@@ -156,6 +157,23 @@ class Binder:
         follows = text[node.meta["end"] + 1 :].lstrip()[:1]
         plain = name.strip("`")
         return plain.lower() if follows == "(" and plain.isidentifier() else None
+
+
+_UNITS = frozenset(
+    ["MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "DAYOFYEAR", "WEEK", "MONTH", "QUARTER", "YEAR"]
+)
+
+
+def _with_unit(tree: exp.Expr) -> exp.Expr:
+    """Return a call such as ``timestampdiff(SECOND, a, b)`` in which the unit is a word and no column."""
+    if not isinstance(tree, exp.Anonymous) or tree.name.lower() not in WITH_UNIT or len(tree.expressions) != 3:
+        return tree
+    unit = tree.expressions[0]
+    if not isinstance(unit, exp.Column) or unit.table or unit.name.upper() not in _UNITS:
+        return tree
+    copy = tree.copy()
+    copy.set("expressions", [exp.Var(this=unit.name.upper()), *copy.expressions[1:]])
+    return copy
 
 
 def _cast(argument: exp.Expr, kind: exp.DataType | None) -> exp.Expr:

@@ -1,6 +1,8 @@
 """A search for a pattern goes in, what people read about it comes out."""
 
 from headrace.connectors.durations import duration_text
+from headrace.plan.patterns import AtStart
+from headrace.plan.slots import Asked
 from headrace.plan.steps import Match, Scalar, Skip
 
 
@@ -53,5 +55,10 @@ def _warnings(step: Match, key: str) -> list[str]:
         found.append(
             f"partial matches may grow without bound: {' and '.join(looping)} may repeat for ever, "
             "and there is no WITHIN"
+        )
+    counted = any(each.asked is Asked.MATCH_NUMBER for each in step.slots)
+    if key and (counted or step.program.has(AtStart)):
+        found.append(
+            f"state grows for ever: a few bytes for each {key}, to know the number of a match or the first row"
         )
     return found
