@@ -276,7 +276,10 @@ def _arguments(call: exp.Expr) -> list[exp.Expr]:
 
 
 def _columns(tree: exp.Expr) -> Iterator[exp.Column]:
-    yield from tree.find_all(exp.Column)
+    """Yield the columns of an expression; what CLASSIFIER is asked of is a variable."""
+    for column in tree.find_all(exp.Column):
+        if not (isinstance(column.parent, exp.Anonymous) and column.parent.name.lower() == "classifier"):
+            yield column
 
 
 def _own(name: str) -> exp.Column:

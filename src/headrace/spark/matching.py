@@ -52,11 +52,13 @@ def matches(below: DataFrame, step: Match, place: Place, limit: int, late: Any) 
     values = [*(value for _, value in step.conditions), *(each.value for each in step.measures)]
     expressions = _guarded(values, empty, "true AS end")
     spark = below.sparkSession
+    whole = takes_all(step, place)
+    timed = step.time is not None and not place.real_time and not whole
     try:
         made = spark._jvm.org.headrace.patterns.Patterns.search(  # type: ignore[union-attr]
             spark._jsparkSession,
             rows._jdf,
-            {**_told(step, rows), "limit": limit, **_timing(step, place)},
+            {**_told(step, rows), "limit": limit, "whole": whole, "timed": timed},
             expressions._jdf,
             [each._jdf for each in aggregates],
             late,
@@ -128,16 +130,15 @@ def _guarded(values: list[Scalar], over: DataFrame, *more: str) -> DataFrame:
         raise blame(error, values, accepts) from error
 
 
-def _timing(step: Match, place: Place) -> dict[str, Any]:
-    """Return whether one batch has all rows, so that none need wait, and whether the watermark tells the time."""
+def takes_all(step: Match, place: Place) -> bool:
+    """Say whether one batch has all rows, so that none need wait for the watermark."""
     scans = [each.stream for each in walk(step) if isinstance(each, Scan)]
     unlimited = all(
         isinstance(each.options, (FilesSource, KafkaSource))
         and not any(getattr(each.options, name, None) for name in _LIMITS)
         for each in scans
     )
-    whole = place.bounded and unlimited and not any(is_stateful(each) for each in walk(step.input))
-    return {"whole": whole, "timed": step.time is not None and not place.real_time and not whole}
+    return place.bounded and unlimited and not any(is_stateful(each) for each in walk(step.input))
 
 
 def _told(step: Match, rows: DataFrame) -> dict[str, Any]:

@@ -16,12 +16,25 @@ from headrace.connectors.socket.options import SocketSource
 from headrace.errors import HeadraceError, JobFailed
 from headrace.plan.application import Output, Plan
 from headrace.plan.splitting import Split, split_of
-from headrace.plan.steps import Kind, ReadTable, Relation, Scan, Step, Union, is_maintained, is_stateful, unsorted, walk
+from headrace.plan.steps import (
+    Kind,
+    Match,
+    ReadTable,
+    Relation,
+    Scan,
+    Step,
+    Union,
+    is_maintained,
+    is_stateful,
+    unsorted,
+    walk,
+)
 from headrace.spark import fingerprint, functions
 from headrace.spark.heartbeats import Heartbeats, idle_after, send
 from headrace.spark.kafka_output import KafkaOutput
 from headrace.spark.kafka_report import Reporter
 from headrace.spark.lower import Lowering
+from headrace.spark.matching import takes_all
 from headrace.spark.mistakes import failure
 from headrace.spark.place import FAR, Place
 from headrace.spark.progress import Progress
@@ -220,9 +233,12 @@ class Run:
 
     def needs_drain(self) -> bool:
         """Say whether some output holds rows back until a watermark passes."""
-        return any(
-            is_stateful(step) for running in self.streaming for step in walk(running.output.relation.step)
-        ) and any(stream.watermark is not None for stream in self.streams)
+        waiting = (
+            is_stateful(step) and not (isinstance(step, Match) and takes_all(step, self.place))
+            for running in self.streaming
+            for step in walk(running.output.relation.step)
+        )
+        return any(waiting) and any(stream.watermark is not None for stream in self.streams)
 
     def run_to_end(self) -> None:
         """Process what is there, close every window, and end."""
