@@ -89,7 +89,7 @@ public final class Patterns {
     List<Attribute> shown = new ArrayList<>();
     for (Dataset<Row> each : aggregates) {
       Aggregate aggregate = aggregate(optimised(each));
-      computed.add(value((NamedExpression) aggregate.aggregateExpressions().head()));
+      computed.add(value(aggregate.aggregateExpressions().head()));
       shown = Scala.list(leaf(aggregate).output());
     }
     String time = get("time");
@@ -197,7 +197,7 @@ public final class Patterns {
   private static LogicalPlan leaf(LogicalPlan plan) {
     LogicalPlan below = plan;
     while (below.children().size() == 1) {
-      below = (LogicalPlan) below.children().head();
+      below = below.children().head();
     }
     return below;
   }
