@@ -10,7 +10,7 @@ demo: $(STAMP)
 	@echo 'The command is in $(BIN): export PATH="$$PWD/$(BIN):$$PATH"'
 
 test: $(STAMP)
-	$(BIN)/pytest -q -n 2 --dist loadfile
+	$(BIN)/pytest -q
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .
