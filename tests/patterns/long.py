@@ -65,10 +65,10 @@ def smallest(question: Question, rows: Rows, engine: SparkEngine) -> tuple[Quest
     best = (question, rows, found[0])
     offset = 0
     for _ in range(ROUNDS):
-        question, rows, mismatch = best
+        question, rows, _ = best
         others = [each for each in smaller(question) if not planned([each])[1]]
         asked = [question, *others[offset : offset + WIDTH]]
-        sequences = [rows, *fewer(rows)] if mismatch.key else [rows]
+        sequences = [rows, *fewer(rows)]
         fitting = [each for each in asked if fitted(each, sequences) == each]
         keys = {f"k{i}": each for i, each in enumerate(sequences)}
         failed = [(each.question, keys.get(each.key, rows), each) for each in check(manner(fitting, sequences), engine)]
@@ -90,7 +90,11 @@ def _say(text: str) -> None:
 def report(mismatch: Mismatch, asked: Trial, engine: SparkEngine) -> None:
     """Print a failure with the least that shows it."""
     _say(f"FAILED {mismatch}\n{mismatch.question.sql}")
-    rows = asked.arrived.get(mismatch.key) or culprit(replace(asked, questions=(mismatch.question,)), engine)
+    if not mismatch.key:  # each further try would have to die first
+        rows = culprit(replace(asked, questions=(mismatch.question,)), engine)
+        _say("\n".join(map(to_json_line, rows)))
+        return
+    rows = asked.arrived.get(mismatch.key, ())
     _say("\n".join(map(to_json_line, rows)))
     found = smallest(mismatch.question, rows, engine)
     if found is None:
@@ -131,7 +135,7 @@ def main() -> int:
         seed += 1
     _say(f"{refused} of {asked} patterns refused")
     _say(f"{done} cases, {failed} failed")
-    return 1 if failed or refused else 0
+    return 1 if failed or refused * 50 > asked else 0
 
 
 if __name__ == "__main__":
