@@ -44,6 +44,7 @@ ALERTS = {**SOON, "timeouts": True, "measures": TIMES}
 HARD = (
     # rounds without rows
     asked("(A*?)*", SMALL),
+    asked("(A{0,2}? B??)+"),
     # ends
     asked("A ($ | B) $", SMALL),
     asked("A+ $", SMALL, **SOON),

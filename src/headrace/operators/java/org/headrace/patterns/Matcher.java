@@ -23,7 +23,6 @@ final class Matcher {
   private final int[] seen;
   private int round;
   private final Set<Mark> marks = new HashSet<>();
-  private final Deque<Integer> ways = new ArrayDeque<>();
 
   Matcher(Search search, Conditions conditions, Measures measures) {
     this.search = search;
@@ -84,7 +83,7 @@ final class Matcher {
     while (!attempt.isSettled() && attempt.read < ready) {
       UnsafeRow row = work.rows.get(attempt.read);
       if (deadline != Long.MAX_VALUE && row.getLong(search.time()) >= deadline) {
-        expire(attempt);
+        expire(attempt, true);
         return;
       }
       take(work, attempt, row);
@@ -95,7 +94,7 @@ final class Matcher {
     if (ended) {
       end(attempt);
     } else if (deadline != Long.MAX_VALUE && watermark * 1000 >= deadline) {
-      expire(attempt);
+      expire(attempt, false);
     }
   }
 
@@ -129,34 +128,63 @@ final class Matcher {
     }
   }
 
+  /** A way that is still to be followed: the loops that it is in since the last row, and whether it jumped back. */
+  private record Way(int at, Set<Integer> open, boolean back) {}
+
   /** Go on from an instruction until rows are needed; true if the pattern is matched, so that no worse way matters. */
   private boolean follow(Attempt attempt, List<Attempt.Partial> into, int from, Path path, boolean merging) {
+    return follow(attempt, into, from, path, merging, false);
+  }
+
+  private boolean follow(
+      Attempt attempt, List<Attempt.Partial> into, int from, Path path, boolean merging, boolean ending) {
     if (conditions.remembers()) {
       round++;
     }
-    ways.clear();
-    ways.push(from);
+    Deque<Way> todo = new ArrayDeque<>();
+    Set<Way> been = new HashSet<>();
+    todo.push(new Way(from, Set.of(), false));
     long position = path == null ? attempt.start : path.row + 1;
-    while (!ways.isEmpty()) {
-      int at = ways.pop();
-      if (seen[at] == round) {
+    while (!todo.isEmpty()) {
+      Way way = todo.pop();
+      if (!been.add(way)) {
         continue;
       }
-      seen[at] = round;
+      int at = way.at();
       switch (program.kind[at]) {
         case Program.ROW, Program.END -> {
-          if (!merging || isNew(at, path)) {
-            into.add(new Attempt.Partial(at, path));
+          if (ending && program.kind[at] == Program.END) {
+            todo.push(new Way(at + 1, way.open(), false));
+          } else if (seen[at] != round) {
+            seen[at] = round;
+            if (!merging || isNew(at, path)) {
+              into.add(new Attempt.Partial(at, path));
+            }
           }
         }
         case Program.SPLIT -> {
-          ways.push(program.second[at]);
-          ways.push(program.first[at]);
+          boolean loop = false;
+          for (int i = at; i < program.size(); i++) {
+            loop |= program.kind[i] == Program.JUMP && program.first[i] == at;
+          }
+          Set<Integer> body = new HashSet<>(way.open());
+          Set<Integer> exit = new HashSet<>(way.open());
+          if (loop) {
+            if (way.back() && way.open().contains(at)) {
+              continue;
+            }
+            body.add(at);
+            exit.remove(at);
+          }
+          int second = program.second[at];
+          int first = program.first[at];
+          todo.push(new Way(second, second == at + 1 ? body : exit, false));
+          todo.push(new Way(first, first == at + 1 ? body : exit, false));
         }
-        case Program.JUMP -> ways.push(program.first[at]);
+        case Program.JUMP -> todo.push(new Way(program.first[at], way.open(), program.first[at] < at));
         case Program.START -> {
           if (position == 0) {
-            ways.push(at + 1);
+            todo.push(new Way(at + 1, way.open(), false));
           }
         }
         default -> {
@@ -176,30 +204,38 @@ final class Matcher {
   }
 
   /** Let the time of an attempt run out. */
-  private void expire(Attempt attempt) {
-    if (!attempt.found && search.timeouts()) {
-      attempt.awaited = new boolean[search.variables().size()];
-      for (Attempt.Partial each : attempt.partials) {
-        if (program.kind[each.at()] == Program.ROW) {
-          attempt.awaited[program.first[each.at()]] = true;
-        }
+  private void expire(Attempt attempt, boolean late) {
+    List<Attempt.Partial> rest = new ArrayList<>();
+    for (Attempt.Partial each : attempt.partials) {
+      if (program.kind[each.at()] != Program.ROW) {
+        rest.add(each);
+        continue;
       }
-      attempt.match = attempt.partials.get(0).path();
+      if (!attempt.found && search.timeouts()) {
+        if (attempt.awaited == null) {
+          attempt.awaited = new boolean[search.variables().size()];
+          attempt.match = each.path();
+        }
+        attempt.awaited[program.first[each.at()]] = true;
+      }
     }
-    attempt.partials = new ArrayList<>();
+    attempt.partials = late ? new ArrayList<>() : rest;
   }
 
   /** Let the input end: what waits for its end goes on, the rest has come too late. */
   private void end(Attempt attempt) {
     List<Attempt.Partial> none = new ArrayList<>();
     round++;
-    for (Attempt.Partial each : attempt.partials) {
-      if (program.kind[each.at()] == Program.END && follow(attempt, none, each.at() + 1, each.path(), false)) {
+    List<Attempt.Partial> before = attempt.partials;
+    if (search.within() >= 0) {
+      expire(attempt, false);
+    }
+    for (Attempt.Partial each : before) {
+      if (program.kind[each.at()] == Program.END
+          && follow(attempt, none, each.at() + 1, each.path(), false, true)) {
+        attempt.awaited = null;
         break;
       }
-    }
-    if (search.within() >= 0) {
-      expire(attempt);
     }
     attempt.partials = new ArrayList<>();
   }
@@ -257,7 +293,8 @@ final class Matcher {
   long due(Work work) {
     long soonest = Long.MAX_VALUE;
     for (Attempt attempt : work.attempts) {
-      if (!attempt.isSettled() && attempt.read == work.rows.end()) {
+      if (attempt.partials.stream().anyMatch(each -> program.kind[each.at()] == Program.ROW)
+          && attempt.read == work.rows.end()) {
         long deadline = deadline(work, attempt);
         soonest = Math.min(soonest, deadline == Long.MAX_VALUE ? deadline : -Math.floorDiv(-deadline, 1000L));
       }

@@ -40,7 +40,10 @@ final class Slots {
     Slot slot = slots[number];
     switch (slot.kind()) {
       case MATCH_NUMBER:
-        return attempt.number > 0 ? attempt.number : attempt.awaited != null ? null : (Long) (work.matches + 1);
+        if (attempt.number == 0 && attempt.awaited != null) {
+          return null;
+        }
+        return Long.valueOf(attempt.number > 0 ? attempt.number : work.matches + 1);
       case TIMED_OUT:
         return attempt.awaited != null;
       case AWAITED:
