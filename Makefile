@@ -3,14 +3,19 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo test check bench docs clean
+.PHONY: demo test test-long check bench docs clean
 
 demo: $(STAMP)
-	$(BIN)/headrace demo auctions --seconds 60
+	$(BIN)/headrace demo fraud_detection
 	@echo 'The command is in $(BIN): export PATH="$$PWD/$(BIN):$$PATH"'
 
 test: $(STAMP)
-	$(BIN)/pytest -q
+	$(BIN)/headrace warm # the tests start Spark more than a hundred times
+	$(BIN)/pytest -q -n 2 --dist loadfile --tb=short
+
+test-long: $(STAMP)
+	$(BIN)/headrace warm
+	$(BIN)/pytest -q -n 2 --dist loadfile --tb=short --long
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -28,6 +33,9 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/kafka.py latency
 	$(BIN)/python benchmarks/views.py
 	$(BIN)/python benchmarks/nexmark/run.py
+	$(BIN)/python benchmarks/patterns/run.py
+	$(BIN)/python benchmarks/server.py up
+	$(BIN)/python benchmarks/server.py jobs --drivers spark
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache

@@ -1,7 +1,7 @@
 """From Kafka to Kafka: throughput beside plain PySpark, and latency in both modes.
 
     python benchmarks/kafka.py throughput [--rows 2000000] [--rounds 5] [--partitions 4] [--same-collector]
-    python benchmarks/kafka.py latency [--rates 1000,10000] [--seconds 30] [--kinds copy,pattern] [--plot FILE]
+    python benchmarks/kafka.py latency [--rates 1000,10000] [--seconds 30] [--kinds copy,pattern] [--modes real-time]
 
 Both run on a broker of their own, which ends with them.
 
@@ -471,7 +471,7 @@ def latency(options: argparse.Namespace, folder: Path) -> None:
     """Measure every kind at every rate in both modes, and draw what came out."""
     curves = []
     with brokers(folder) as topics:
-        for kind, rate, mode in product(options.kinds, options.rates, MODES):
+        for kind, rate, mode in product(options.kinds, options.rates, options.modes):
             latencies = measure(topics, folder, kind, rate, mode, options)
             panel = kind if kind == "copy" else f"{kind} over {KEYS} keys"
             curves.append(Curve(panel, mode, f"{rate:,} messages/s", latencies))
@@ -495,6 +495,7 @@ def main() -> None:
     two.add_argument("--seconds", type=float, default=30)
     two.add_argument("--warm", type=float, default=10, help="seconds after the first answer that do not count")
     two.add_argument("--kinds", type=lambda text: text.split(","), default=list(KINDS))
+    two.add_argument("--modes", type=lambda text: text.split(","), default=list(MODES))
     two.add_argument("--partitions", type=int, default=2)
     two.add_argument("--plot", type=Path)
     work = commands.add_parser("work")

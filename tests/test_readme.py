@@ -85,7 +85,7 @@ def test_command_prints_what_the_readme_shows(command, copy):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=300,
+        timeout=900,
         check=False,
     )
     assert re.fullmatch(pattern(command.output), ran.stdout), ran.stdout

@@ -55,7 +55,7 @@ def measure(keys: int, touched: int, batches: int) -> dict[str, object]:
                 app.process_available()
                 times.append(max(each.batch_time for each in app.progress()) / timedelta(milliseconds=1))
             figures = app.progress()[0]
-            state = Path(base, ".headrace")
+            state = Path(app.state_folder())
             size = sum(file.stat().st_size for file in state.rglob("*") if file.is_file())
             return {
                 "keys": keys,

@@ -1,29 +1,24 @@
-"""The Python face: an application is built or loaded, asked, run, fed and watched."""
+"""The Python face: an application, as its definition says, is run, fed, watched and read."""
 
-import atexit
 import secrets
 import shutil
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlglot import exp
-
-from headrace.catalog.python_functions import check as check_function
 from headrace.connectors.files.options import FilesSink
 from headrace.connectors.kafka.options import KafkaSink
 from headrace.connectors.noop.options import NoopSink
 from headrace.connectors.tables import TableColumn, TableWriter, open_writer
-from headrace.errors import HeadraceError, PlanError, Source
-from headrace.language import fill, parse
-from headrace.plan.application import Output, Plan, check_runnable, define_relation, plan_application
-from headrace.plan.explain import explain_relation
-from headrace.plan.real_time import delivery, is_real_time
+from headrace.definition import Definition
+from headrace.errors import PlanError
+from headrace.plan.application import Output, check_runnable
+from headrace.plan.observing import adding_up
+from headrace.plan.real_time import is_real_time
 from headrace.plan.scope import did_you_mean
-from headrace.plan.steps import Field, Kind, unsorted
+from headrace.plan.steps import Kind, unsorted
 from headrace.plan.together import TABLES, groups, takes_changes
 from headrace.values import to_json_line
 from headrace.views.answered import Answered
@@ -44,7 +39,7 @@ Notice = Callable[[str, int, Sequence[Change]], None]
 
 
 @dataclass(slots=True)
-class Application:
+class Application(Definition):
     """A streaming application: statements, and what a Python program adds to them.
 
     >>> app = Application().sql("CREATE STREAM s (x INT) WITH (connector = 'memory')")
@@ -58,92 +53,14 @@ class Application:
                what does not parse goes to s.dead
     """
 
-    directory: Path = field(default_factory=Path.cwd)
-    state: str | None = None
-    master: str | None = None
-    name: str = "application"
-    plan: Plan = field(default_factory=Plan)
-    fed: bool = False
-    durable: bool = False
-    _frames: dict[str, "DataFrame"] = field(default_factory=dict, repr=False)
-    _callables: dict[str, tuple[Callable[..., Any], str]] = field(default_factory=dict, repr=False)
-    _temporary: str | None = field(default=None, repr=False)
     _run: "Run | None" = field(default=None, repr=False)
     _stores: dict[str, Store] = field(default_factory=dict, repr=False)
     _kept: Kept | None = field(default=None, repr=False)
     _writers: list[TableWriter] = field(default_factory=list, repr=False)
-    file: Path | None = None
 
-    @classmethod
-    def load(cls, path: str | Path, variables: Mapping[str, str] | None = None, **options: Any) -> "Application":
-        """Return the application of a file; ``${NAME}`` is filled from the variables."""
-        file = Path(path)
-        try:
-            text = file.read_text("utf-8")
-        except OSError as error:
-            raise HeadraceError(f'file "{path}" cannot be read', detail=f"{error.strerror}.") from error
-        except UnicodeDecodeError as error:
-            raise HeadraceError(f'file "{path}" is not UTF-8 text', detail=f"{error}.") from error
-        folder = file.resolve().parent
-        name = folder.name if file.stem == "application" and folder.name else file.stem
-        application = cls(directory=folder, name=name, durable=True, file=file.resolve(), **options)
-        return application.add(fill(text, str(path), variables or {}))
-
-    def sql(self, text: str) -> "Application":
-        """Add statements."""
-        return self.add(Source("sql", text))
-
-    def add(self, source: Source) -> "Application":
-        """Add the statements of a source; functions are looked for beside the application."""
-        before = set(self.plan.functions)
-        plan_application(parse(source), source, self.plan)
-        for name in self.plan.functions.keys() - before:
-            check_function(self.plan.functions[name], self.directory)
-        return self
-
-    def function(
-        self, name: str, function: Callable[..., Any], returns: str, parameters: Sequence[str]
-    ) -> "Application":
-        """Add a Python function under a name, with the SQL types that it takes and gives."""
-        from headrace.catalog.objects import Function
-        from headrace.errors import Span
-        from headrace.language.statements import ColumnDefinition
-
-        span = Span(Source(name, name), 0, len(name))
-        columns = tuple(
-            ColumnDefinition(f"argument_{i}", exp.DataType.build(kind, dialect="spark"), True, None, span)
-            for i, kind in enumerate(parameters)
-        )
-        kind = exp.DataType.build(returns, dialect="spark")
-        self.plan.functions[name.lower()] = Function(name, columns, kind, "", "", span)
-        self._callables[name.lower()] = (function, returns)
-        return self
-
-    def define(self, name: str, frame: "DataFrame", time: str | None = None) -> "Application":
-        """Add a relation from a Spark DataFrame; ``time`` names its column under a watermark, if any."""
-        fields = tuple(
-            Field(each.name, exp.DataType.build(each.dataType.simpleString(), dialect="spark"))
-            for each in frame.schema.fields
-        )
-        if time is not None and time not in frame.columns:
-            raise PlanError(f'relation "{name}" has no column "{time}"')
-        kind = Kind.APPEND if frame.isStreaming else Kind.STATIC
-        define_relation(self.plan, name, fields, kind, frozenset({time} if time else ()))
-        self._frames[name.lower()] = frame
-        return self
-
-    def explain(self, name: str | None = None) -> str:
-        """Return the plan of a relation, or of every output, as text."""
-        if name is not None:
-            return explain_relation(self.plan.relation(name))
-        return "\n\n".join(
-            f"{output.role} {output.name}\n{self._delivery(output)}{explain_relation(output.relation)}"
-            for output in self.plan.outputs
-        )
-
-    def _delivery(self, output: Output) -> str:
-        text = delivery(output, self.plan.settings)
-        return "" if text is None else f"{text}\n"
+    def observed(self) -> dict[str, dict[str, float | None]]:
+        """Return what the last batch of a started application measured, by observation and figure."""
+        return {name: dict(values) for each in self.progress() for name, values in each.observed.items()}
 
     def session(self) -> "SparkSession":
         """Return the Spark session that the application runs on, started if there is none."""
@@ -201,9 +118,13 @@ class Application:
                     given = [TableColumn(c.name, c.type) for c in columns[output.name]]
                     takers[output.name].writer.prepare(given, output.key)
             for output in self.plan.outputs:
-                if not takes_changes(output):
-                    publisher = self._publisher(output, stores[output.name], run, None)
-                    run.add(output, publisher, trigger, remember=False)
+                if takes_changes(output):
+                    continue
+                if _is_table(output):
+                    self._add_table(output, run, trigger, f"once-{secrets.token_hex(4)}", remember=False)
+                    continue
+                publisher = self._publisher(output, stores[output.name], run, None)
+                run.add(output, publisher, trigger, remember=False)
             run.run_to_end()
         finally:
             run.stop()
@@ -220,6 +141,9 @@ class Application:
         check_runnable(self.plan)
         self.session()
         run = self._open(self.state_folder(), bounded=False)
+        run.place.beginning = self.beginning()
+        run.place.observations = list(self.plan.observations.values())
+        run.place.adds_up = adding_up(self.plan.observations.values())
         seconds = self.plan.settings.trigger.total_seconds()
         trigger = {"processingTime": f"{int(seconds * 1000)} milliseconds"}
         self._start_together(run, trigger, notice)
@@ -228,6 +152,9 @@ class Application:
                 continue
             if output.role == "view":
                 self._start_view(output, run, trigger)
+                continue
+            if _is_table(output):
+                self._add_table(output, run, trigger, run.kept_name(output.name.lower()), remember=True)
                 continue
             store = self._durable(output, run)
             self._stores[output.name.lower()] = store
@@ -238,7 +165,7 @@ class Application:
         if self._kept is not None:
             self._note_views(self._kept)
         run.start()
-        run.report(f"headrace-{self.name}")
+        run.report(f"headrace-{self.name}-beside" if self.beside else f"headrace-{self.name}")
         return self
 
     def _start_together(self, run: "Run", trigger: dict[str, Any], notice: Notice | None) -> None:
@@ -252,9 +179,9 @@ class Application:
             takers: dict[str, Any] = {**kept.takers(folder, stored, notice, _is_shown)}
             for output in group:
                 if _is_table(output):
-                    takers[output.name] = self._table_taker(output, run, run.kept_name(folder))
-            anew = run.is_new(folder)
+                    takers[output.name] = self._table_taker(output, run, run.kept_name(folder), folder)
             running = run.add_together(group, takers, trigger, remember=True)
+            anew = run.is_new(folder)
             columns = running.columns()
             kept.define(folder, stored, columns, anew=anew)
             for output in group:
@@ -271,13 +198,23 @@ class Application:
         folder = output.name.lower()
         taker: Any = kept.takers(folder, [output], None, _is_shown)[output.name]
         store = kept.of_output[folder]
-        anew = output.relation.kind is not Kind.STATIC and run.is_new(folder)
         running = run.add(output, into_nothing(), trigger, remember=True)
+        anew = output.relation.kind is not Kind.STATIC and run.is_new(folder)
         kept.define(folder, [output], {output.name: columns_in(running.frame)}, anew=anew)
         if output.relation.kind is Kind.STATIC:
             running.publish = into_whole_view(taker, store, output.name, kept.query(folder))
         else:
             running.publish = into_view(taker, store, output.name, output.key)
+
+    def _add_table(self, output: Output, run: "Run", trigger: dict[str, Any], name: str, *, remember: bool) -> None:
+        """Prepare a sink's table whose rows never change: they are written once, as a first batch."""
+        from headrace.spark.publish import into_nothing, into_table
+        from headrace.spark.running import columns_in
+
+        taker = self._table_taker(output, run, name)
+        running = run.add(output, into_nothing(), trigger, remember=remember)
+        taker.writer.prepare([TableColumn(c.name, c.type) for c in columns_in(running.frame)], output.key)
+        running.publish = into_table(taker, output.name)
 
     def _keeping(self) -> Kept:
         state = self.state_folder()
@@ -286,17 +223,23 @@ class Application:
 
     def _note_views(self, kept: Kept) -> None:
         """Note where the views are, for commands that look for them by name."""
-        if self.durable:
+        if self.durable and not self.beside:
             file = None if self.file is None else str(self.file)
             for location in kept.locations(self.plan.outputs, file, self.state_folder()):
                 register(location)
 
-    def _table_taker(self, output: Output, run: "Run", name: str) -> TableTaker:
+    def _table_taker(self, output: Output, run: "Run", name: str, folder: str | None = None) -> TableTaker:
+        """Return who writes a sink's table; ``folder`` is that of its query, if it goes on from a checkpoint."""
+        from headrace.spark.publishers import taken_note
+
         if output.sink is None:
             raise TypeError("not a sink")
-        writer = open_writer(output.sink.options, name=output.sink.name, base=self.directory)
+        options = output.sink.options
+        writer = open_writer(options, name=output.sink.name, base=self.directory)
         self._writers.append(writer)
-        return TableTaker(writer, f"{self.name}.{output.name}.{name}")
+        named = f"{self.name}.{output.name}.{name}"
+        note = None if folder is None else taken_note(run.place.folder(folder), output.name, named, options)
+        return TableTaker(writer, named, note)
 
     def view(self, name: str) -> View:
         """Return a materialised view, to be read by key, as a whole or change by change; also while nothing runs."""
@@ -318,6 +261,11 @@ class Application:
         if self._run is None:
             raise RuntimeError("the application is not started")
         self._run.watch(stopping, tick)
+
+    def types(self) -> dict[str, dict[str, str]]:
+        """Return the types that Spark gave the columns of each started output, in its words."""
+        found = {} if self._run is None else self._run.columns()
+        return {name.lower(): {each.name: each.type for each in columns} for name, columns in found.items()}
 
     def process_available(self) -> "Application":
         """Wait until a started application has processed all that is there."""
@@ -372,31 +320,6 @@ class Application:
             return
         self.session()
         self._place(state, bounded=False).folder().delete()
-
-    def state_folder(self) -> str:
-        """Return the folder or URL of this application's own checkpoints and views.
-
-        It is named after the application, so that several can share what ``state`` or SET names.
-        """
-        root = self.state
-        if root is None and self.plan.settings.state is not None:
-            root = self.plan.settings.state
-            root = root if "://" in root else str(self.directory / root)
-        if root is None:
-            root = str(self.directory / ".headrace") if self.durable else self._temporary_folder()
-        return f"{root.rstrip('/')}/{self.name}"
-
-    def _temporary_folder(self) -> str:
-        if self._temporary is None:
-            self._temporary = tempfile.mkdtemp(prefix="headrace-")
-            atexit.register(shutil.rmtree, self._temporary, ignore_errors=True)
-        return self._temporary
-
-    def _scratch(self) -> str:
-        """Return a new folder for a run that ends; no other run, earlier or at the same time, has it."""
-        named = self.state is not None or self.plan.settings.state is not None
-        root = self.state_folder() if named else self._temporary_folder()
-        return f"{root}/once-{secrets.token_hex(4)}"
 
     def _place(self, state: str, *, bounded: bool, controlled: bool = False) -> Any:
         from headrace.spark.place import Place

@@ -1,10 +1,12 @@
 """A user's mistake: message, detail, hint and place in the text go in, one readable report comes out."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["HeadraceError", "JobFailed", "PlanError", "Source", "Span"]
+__all__ = ["HeadraceError", "JobFailed", "PlanError", "Source", "Span", "shallow", "without_secrets"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,8 @@ class Span:
 class HeadraceError(Exception):
     """A mistake that the user can mend; anything else that is raised is a bug.
 
-    The message is lower-case and has no full stop; detail and hint are sentences.
+    The message is lower-case and has no full stop; detail and hint are sentences. ``passing`` says that something
+    outside does not answer, so that the same may work later with nothing mended.
     """
 
     def __init__(
@@ -60,8 +63,10 @@ class HeadraceError(Exception):
         detail: str | None = None,
         hint: str | None = None,
         span: Span | None = None,
+        passing: bool = False,
     ) -> None:
         super().__init__(message)
+        self.passing = passing
         self.message = message
         self.detail = detail
         self.hint = hint
@@ -106,9 +111,29 @@ class JobFailed(HeadraceError):
     """The application was right, but running it failed: exit code 3."""
 
 
+@contextmanager
+def shallow(what: str = "the text", span: Span | None = None) -> Iterator[None]:
+    """Tell the user, in place of a bug, that what they wrote goes deeper than Python can follow."""
+    try:
+        yield
+    except RecursionError:
+        raise PlanError(
+            f"{what} is nested too deeply",
+            detail="Terms and queries that are put together by hundreds are nested too: 1 + 1 + …, UNION after UNION.",
+            hint="Split it into several, or put parts into views.",
+            span=span,
+        ) from None
+
+
 LONGEST_EXCERPT = 160
+_LITERAL = r"""(?:[rR]?'(?:[^'\\]|\\.|'')*'?|[rR]?"(?:[^"\\]|\\.|"")*"?)"""
+_GAP = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
+_SECRET_NAME = (
+    r"(?:pass?w(?:or)?d|passphrase|secret|token|jaas|credential"
+    r"|(?:sasl|ssl|api|access|account|private|shared|encryption)[\w.-]{0,80}key)[\w.-]{0,80}"
+)
 _SECRET = re.compile(
-    r"""((?:pass?w(?:or)?d|secret|token|jaas)[\w.]*["'`]?\s*=\s*)('(?:[^'\\]|\\.)*'?)""", re.IGNORECASE
+    rf"""({_SECRET_NAME}["'`]?{_GAP}={_GAP})({_LITERAL}(?:{_GAP}{_LITERAL})*)""", re.IGNORECASE | re.DOTALL
 )
 _URL_PASSWORD = re.compile(r"(://[^\s:/@'\"]*:)([^\s'\"]+)(?=@)")
 
@@ -117,7 +142,7 @@ def _excerpt(span: Span) -> list[str]:
     text = span.source.text
     first = text.rfind("\n", 0, span.start) + 1
     last = text.find("\n", span.start)
-    line = without_secrets(text[first : last if last >= 0 else len(text)])
+    line = without_secrets(text)[first : last if last >= 0 else len(text)]
     offset = span.start - first
     width = max(1, min(span.end, first + len(line)) - span.start)
     if len(line) > LONGEST_EXCERPT:
@@ -130,8 +155,8 @@ def _excerpt(span: Span) -> list[str]:
     return [f"  {span.source.name}:{number}:{span.column}", f"  {number} | {line}", prefix + "^" * width]
 
 
-def without_secrets(line: str) -> str:
-    """Return a line of SQL in which the values of options that sound secret are starred out.
+def without_secrets(text: str) -> str:
+    """Return SQL in which the values of options that sound secret are starred out; all else stays in its place.
 
     >>> without_secrets("WITH (sasl_password = 'hush', topic = 't')")
     "WITH (sasl_password = ******, topic = 't')"
@@ -139,5 +164,5 @@ def without_secrets(line: str) -> str:
     "url = 'postgresql://ann:****@host/db'"
     """
     for pattern in (_SECRET, _URL_PASSWORD):
-        line = pattern.sub(lambda found: found[1] + "*" * len(found[2]), line)
-    return line
+        text = pattern.sub(lambda found: found[1] + re.sub(r"[^\n]", "*", found[2]), text)
+    return text

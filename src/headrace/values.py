@@ -16,6 +16,7 @@ JsonValue: TypeAlias = "bool | int | float | Decimal | str | list[JsonValue] | d
 
 # Valid inside JSON strings, but they end a line for some readers or cannot be encoded at all.
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_encoded = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def to_json_line(row: Mapping[str, Any]) -> str:
@@ -30,14 +31,14 @@ def to_json_line(row: Mapping[str, Any]) -> str:
 def json_text(value: JsonValue) -> str:
     """Return a JSON value as one line of text; a Decimal keeps its digits, which ``json.dumps`` cannot do."""
     if isinstance(value, str):
-        return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
+        return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", _encoded(value))
     if isinstance(value, Decimal):
         return format(value, "f")
     if isinstance(value, list):
         return "[" + ", ".join(map(json_text, value)) + "]"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{json_text(key)}: {json_text(item)}" for key, item in value.items()) + "}"
-    return json.dumps(value, allow_nan=False)
+    return _encoded(value)
 
 
 def json_value(value: Any) -> JsonValue:

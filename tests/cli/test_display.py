@@ -108,7 +108,8 @@ def test_rows_that_are_withdrawn_leave_the_picture():
 def test_an_ordered_query_is_shown_in_its_order():
     _, shown = shown_of(STREAM + "SELECT k, count(*) AS n FROM s GROUP BY k ORDER BY n DESC LIMIT 2;")
     recent = Recent(shown["query_1"])
-    recent.take([inserted("a", 1), inserted("b", 3), inserted("c", 2)])
+    recent.take([inserted("a", 1), inserted("b", 3)])
+    recent.take([deleted("a", 1), inserted("c", 2)])
     assert [row["k"] for row in recent.newest(20)] == ["b", "c"]
 
 

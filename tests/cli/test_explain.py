@@ -5,7 +5,7 @@ from headrace import Application
 from headrace.errors import Source
 from headrace.plan.layout import arrange
 from headrace.plan.steps import Kind
-from headrace.plan.topology import topology
+from headrace.plan.topology import as_dict, from_dict, topology
 
 
 def plan_of(text):
@@ -86,6 +86,11 @@ def test_json_has_nodes_edges_and_warnings(headrace, application):
     assert all({edge["from"], edge["to"]} <= ids for edge in graph["edges"])
     assert graph["warnings"] == ["state grows for ever: one row for each page"]
     assert {node["rows"] for node in graph["nodes"]} == {"append", "changelog"}
+
+
+def test_a_graph_is_the_same_after_json(application):
+    graph = topology(Application.load(application).plan)
+    assert from_dict(json.loads(json.dumps(as_dict(graph)))) == graph
 
 
 def test_mermaid_escapes_what_it_would_read_as_its_own(headrace, application):

@@ -45,18 +45,49 @@ def test_a_status_line_tells_the_watermark_and_its_lag():
     assert "watermark 2023-12-31 12:00:00 (lag 1 d 0 h)" in line
 
 
+def test_patterns_are_told_apart():
+    progress = Progress("q", state_names=["pattern scans", None, "pattern bursts", "pattern scans"])
+    operators = [{"operatorName": "save", "numRowsTotal": n, "memoryUsedBytes": 10 * n} for n in (1, 2, 4, 8)]
+    progress.take(report(0, stateOperators=operators))
+    assert {name: each["rows"] for name, each in progress.operators.items()} == {
+        "pattern scans": 9,  # a view that the query reads twice
+        "1 save": 2,
+        "pattern bursts": 4,
+    }
+    line = status_line(Meter().measure(progress, NOON), NOON)
+    assert "state 15 rows 150 B (scans 9, bursts 4) late 0" in line
+    progress.take(report(1, stateOperators=operators[:2]))  # of another shape than was looked at
+    assert list(progress.operators) == ["0 save", "1 save"]
+
+
 def test_figures_add_up_and_a_report_counts_once():
     progress = Progress("q")
-    operator = {"numRowsDroppedByWatermark": 2, "numRowsTotal": 5, "memoryUsedBytes": 70}
+    operator = {"operatorName": "join", "numRowsDroppedByWatermark": 2, "numRowsTotal": 5, "memoryUsedBytes": 70}
     progress.take(report(0, stateOperators=[operator]))
     progress.take(report(0, stateOperators=[operator]))
     progress.take(report(1, stateOperators=[operator]))
     progress.count(Counts({"s": 5, "t": 1}, {"s": 2, "t": 0}, given=3))
     progress.count(Counts({"s": 1}, {"s": 1}, given=0))
     assert (progress.late, progress.state_rows, progress.state_bytes) == (4, 5, 70)
+    assert progress.operators == {"0 join": {"rows": 5, "updated": 0, "bytes": 70, "seconds": 0}}
     assert (progress.rows_in, progress.dead) == (7, 3)
     assert progress.seen == {"s": 6, "t": 1}
     assert progress.dead_of == {"s": 3, "t": 0}
+
+
+def test_latency_is_the_longest_wait_of_a_row():
+    progress = Progress("q", every=timedelta(seconds=1))
+
+    def take(batch, began, **changes):
+        at = (NOON + timedelta(seconds=began)).isoformat().replace("+00:00", "Z")
+        progress.take(report(batch, timestamp=at, batchDuration=1500, **changes))
+        return progress.latency.total_seconds()
+
+    assert take(0, 0) == 1 + 1.5  # since the query looked last, and found nothing
+    assert take(1, 2) == 2 + 1.5  # since the batch before began, which nothing came between
+    assert take(2, 60) == 1 + 1.5
+    assert take(3, 62, read=0) == 2.5  # a batch without rows: nobody waited
+    assert take(4, 64) == 3.5
 
 
 def test_dead_records_are_told_once_for_each_stream():

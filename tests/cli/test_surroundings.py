@@ -197,7 +197,7 @@ given = parser.parse_known_args()[0]
 client = AdminClient({"bootstrap.servers": given.bootstrap})
 topics = [NewTopic(name + given.suffix, 1, 1) for name in ("bids", "odd-names")]
 for made in client.create_topics(topics).values():
-    made.result(30)
+    made.result(240)
 signal.pause()
 """
 

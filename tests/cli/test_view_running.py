@@ -15,7 +15,7 @@ from support.homes import own_home
 
 pytestmark = pytest.mark.spark
 
-PATIENCE = 240
+PATIENCE = 480
 APPLICATION = """
 SET shuffle_partitions = 1;
 CREATE TABLE products (id BIGINT, name STRING, PRIMARY KEY (id)) WITH (connector = 'files', path = 'products');
@@ -56,7 +56,7 @@ class Shop:
         """Stop the application in good order."""
         assert self.process is not None
         self.process.terminate()
-        _, errors = self.process.communicate(timeout=90)
+        _, errors = self.process.communicate(timeout=PATIENCE)
         assert self.process.returncode == 0, errors
         self.process = None
 
@@ -154,6 +154,6 @@ def test_views_are_read_and_followed_while_the_application_runs_and_after(shop: 
         (2, 2.6, "delete"), (3, 3.6, "insert"),
     ]  # fmt: skip
     follower.terminate()
-    assert follower.communicate(timeout=60) == ("", "")
+    assert follower.communicate(timeout=PATIENCE) == ("", "")
     assert follower.returncode == 0
     shop.stop()

@@ -1,16 +1,10 @@
-"""One PostgreSQL and one Redis for all tests of a process."""
+"""One Redis for all tests of a process."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from support.databases import PostgresServer, RedisServer, postgres_server, redis_server
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[PostgresServer]:
-    with postgres_server() as server:
-        yield server
+from support.databases import RedisServer, redis_server
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,9 @@ import pytest
 from databases import killed_writer
 from headrace.views.definition import Delta, Reflects
 from support.databases import PostgresServer, RedisServer
+from support.waiting import PATIENCE, until
+
+BATCHES, LOOKS = 60, 6
 
 PLACES = {
     "postgres-store": [
@@ -88,6 +91,19 @@ def found_totals(kind: str, url: str) -> list[tuple[Any, ...]]:
     return sorted((int(each["id"]), int(each["batch"])) for each in hashes)  # type: ignore[index]
 
 
+def connected(kind: str, url: str) -> set[int]:
+    """Return the connections of others to a database."""
+    if kind.startswith("postgres"):
+        others = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        return {pid for (pid,) in PostgresServer(0, "").run(others, url)}
+    if kind.startswith("redis"):
+        import redis
+
+        with redis.Redis.from_url(url, decode_responses=True) as client:
+            return {int(each["id"]) for each in client.client_list()} - {int(client.client_id())}  # type: ignore
+    return set()
+
+
 def check(kind: str, url: str) -> int:
     """Check that all of the last batch is there and nothing else; return its number after taking it again."""
     target, take = killed_writer.open_target(kind, url)
@@ -110,9 +126,11 @@ def check(kind: str, url: str) -> int:
 @pytest.mark.parametrize(("kind", "place"), [(kind, place) for kind, places in PLACES.items() for place in places])
 def test_a_process_that_is_killed_inside_a_batch(kind: str, place: str, url: Callable[[str], str]) -> None:
     where = url(kind)
+    before = connected(kind, where)
     process = start(kind, where, place)
-    told, failed = process.communicate(timeout=120)
+    told, failed = process.communicate(timeout=PATIENCE)
     assert process.returncode == -signal.SIGKILL, failed
+    until(lambda: connected(kind, where) <= before)  # the server may still be at what it was sent last
     last = check(kind, where)
     assert last - (len(told.split()) - 1) in {0, 1}  # what was told is there; one more may be
 
@@ -121,12 +139,14 @@ def test_a_process_that_is_killed_inside_a_batch(kind: str, place: str, url: Cal
 def test_a_process_that_is_killed_at_any_moment(kind: str, url: Callable[[str], str]) -> None:
     where = url(kind)
     for kill in range(5):
+        before = connected(kind, where)
         process = start(kind, where, "never")
         assert process.stdout is not None
         for _ in range(3 + kill):
             assert process.stdout.readline(), process.stderr.read() if process.stderr else ""
         process.kill()
-        told = process.communicate(timeout=60)[0].split()
+        told = process.communicate(timeout=PATIENCE)[0].split()
+        until(lambda before=before: connected(kind, where) <= before)
         last = check(kind, where)
         assert not told or int(told[-1]) <= last
 
@@ -138,13 +158,14 @@ def test_two_views_never_disagree(kind: str, url: Callable[[str], str]) -> None:
     reading, _ = killed_writer.open_target(kind, where)
     store: Any = writing
     wrong: list[Any] = []
-    done = threading.Event()
-    looks = 0
+    done, looked = threading.Event(), threading.Semaphore(0)
 
     def write() -> None:
         try:
             old: list[Any] = []
-            for batch in range(60):
+            for batch in range(BATCHES + LOOKS):
+                if batch >= BATCHES:  # however slowly the other looks: there are as many looks as this meanwhile
+                    looked.acquire()
                 new = [(key, batch) for key in range(batch % 7 + 1)]
                 deltas = {
                     "totals": Delta(deleted=old, inserted=new),
@@ -160,18 +181,20 @@ def test_two_views_never_disagree(kind: str, url: Callable[[str], str]) -> None:
     thread = threading.Thread(target=write)
     thread.start()
     asked: Any = reading
-    while not done.is_set() or not looks:
-        _, rows = asked.query(
-            "SELECT batch, count(*) AS n FROM totals GROUP BY batch UNION ALL "
-            "SELECT batch, count(*) FROM log GROUP BY batch"
-        )
-        looks += 1
-        if rows and (len(rows) != 2 or rows[0] != rows[1]):
-            wrong.append(rows)
-    thread.join()
+    try:
+        while not done.is_set():
+            _, rows = asked.query(
+                "SELECT batch, count(*) AS n FROM totals GROUP BY batch UNION ALL "
+                "SELECT batch, count(*) FROM log GROUP BY batch"
+            )
+            looked.release()
+            if rows and (len(rows) != 2 or rows[0] != rows[1]):
+                wrong.append(rows)
+    finally:
+        looked.release(LOOKS)
+        thread.join()
     assert not wrong
-    assert looks > 3
-    assert asked.last_batch("q") == 59
+    assert asked.last_batch("q") == BATCHES + LOOKS - 1
     for each in (store, asked):
         each.close()
 
@@ -184,6 +207,6 @@ def test_listeners_are_told_of_a_batch(postgres: PostgresServer) -> None:
     with psycopg.connect(where, autocommit=True) as listening:
         listening.execute("LISTEN headrace")
         take(0)
-        told = next(iter(listening.notifies(timeout=30, stop_after=1)))
+        told = next(iter(listening.notifies(timeout=PATIENCE, stop_after=1)))
     assert told.payload == '{"schema": "headrace", "query": "q", "batch": 0}'
     target.close()  # type: ignore[union-attr]

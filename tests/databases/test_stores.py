@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 from headrace.connectors.postgres.options import PostgresConnection
 from headrace.connectors.redis.options import RedisConnection
 from headrace.errors import HeadraceError, PlanError
-from headrace.views.definition import Delta, FeedBatch, Reflects, ViewColumn, ViewDefinition, ViewStore
+from headrace.views.definition import (
+    AnswerTooLarge,
+    Bounds,
+    Delta,
+    FeedBatch,
+    Reflects,
+    ViewColumn,
+    ViewDefinition,
+    ViewStore,
+)
 from headrace.views.postgres import PostgresViewStore
 from headrace.views.redis import RedisViewStore
 from support.databases import PostgresServer, RedisServer
@@ -85,7 +94,7 @@ def histories(draw: st.DrawFn) -> tuple[list[str], int, list[tuple[list[Any], li
     return types, width, draw(batches(types, width))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(histories())
 def test_a_store_holds_what_its_twin_holds(
     new_store: NewStore, history: tuple[list[str], int, list[tuple[list[Any], list[Any]]]]
@@ -425,3 +434,34 @@ def test_a_key_may_be_given_as_text(new_store: NewStore) -> None:
         store.get("totals", ["many"])
     with pytest.raises(HeadraceError, match="4 values were given"):
         store.get("totals", [1, 2, 3, 4])
+
+
+def test_a_query_within_bounds_reads_some_views_and_some_rows(new_store: NewStore) -> None:
+    store = new_store()
+    store.define("q", [COUNTS, SEEN])
+    store.take("q", 0, {"counts": Delta(inserted=[("a", 1), ("b", 2), ("c", 3)])}, Reflects())
+    bounds = Bounds(frozenset({"counts"}), rows=2)
+    assert store.query("SELECT page FROM counts ORDER BY page", bounds)[1] == [("a",), ("b",)]
+    with pytest.raises(PlanError, match='unknown view "seen"'):
+        store.query("SELECT page FROM seen", bounds)
+    with pytest.raises(HeadraceError):
+        store.query("SELECT c.page FROM counts c WHERE EXISTS (SELECT 1 FROM seen)", bounds)
+    with pytest.raises(AnswerTooLarge):
+        store.query("SELECT page FROM counts", Bounds(frozenset({"counts"}), rows=9, answer_bytes=2))
+
+
+def test_what_is_to_be_forgotten_is_taken_out_of_the_feed(new_store: NewStore) -> None:
+    store = new_store()
+    store.define("q", [view(["bigint", "string", "map<string,bigint>"], 1)])
+    ann, bob, later = (1, "Ann", {}), (2, "Bob", {"a": 1}), (2, "Bo", {})
+    store.take("q", 0, {"totals": Delta(inserted=[ann, bob])}, Reflects())
+    store.take("q", 1, {"totals": Delta(deleted=[ann])}, Reflects())
+    store.take("q", 2, {"totals": Delta([bob], [later])}, Reflects())
+    purge: Callable[[str, str, Any], int] = store.purge  # type: ignore[attr-defined]
+    assert (purge("TOTALS", "C1", "Ann"), purge("totals", "c1", "Ann"), purge("totals", "c0", 9)) == (2, 0, 0)
+    feed = [(each.batch, list(each.delta.deleted), list(each.delta.inserted)) for each in store.changes("totals", None)]
+    assert feed == [(0, [], [bob]), (2, [bob], [later])]
+    store.take("q", 3, {"totals": Delta([later], [bob])}, Reflects())
+    assert [each.batch for each in store.changes("totals", 0)] == [2, 3]
+    assert list(store.rows("totals")) == [bob]
+    store.close()  # type: ignore[attr-defined]

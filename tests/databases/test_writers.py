@@ -149,7 +149,7 @@ def keyed(draw: st.DrawFn) -> tuple[list[str], int, list[tuple[list[Any], list[A
     )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(keyed())
 def test_rows_of_a_key_replace_each_other(
     new_target: NewTarget, history: tuple[list[str], int, list[tuple[list[Any], list[Any]]]]
@@ -177,7 +177,7 @@ def appended(draw: st.DrawFn) -> tuple[list[str], list[list[Any]]]:
 
 
 @pytest.mark.parametrize("new_target", ["postgres", "sqlite"], indirect=True)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(appended())
 def test_rows_without_a_key_are_added(new_target: NewTarget, history: tuple[list[str], list[list[Any]]]) -> None:
     types, taken = history

@@ -18,7 +18,7 @@ from headrace.broker.server import Broker
 from headrace.events import CommandHandler
 from headrace.events.module import load_functions
 from support import topics
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 APP = Path(__file__).parents[2] / "apps" / "ledger"
 decide, evolve = load_functions("commands", APP)
@@ -61,7 +61,7 @@ class Ledger:
             producer.produce(
                 self.topic("commands"), key=None if raw else each["account"], value=each if raw else json.dumps(each)
             )
-        assert producer.flush(60) == 0
+        assert producer.flush(PATIENCE) == 0
 
     def handler(self, **options: Any) -> CommandHandler:
         return CommandHandler(self.application, **{"view": "balances", "decide": decide, "evolve": evolve, **options})
@@ -91,7 +91,7 @@ class Ledger:
             yield stopping
         finally:
             stopping.set()
-            thread.join(60)
+            thread.join(PATIENCE)
             assert not thread.is_alive()
 
     def events(self) -> list[dict[str, Any]]:
@@ -102,7 +102,7 @@ class Ledger:
     def rejections(self) -> list[dict[str, Any]]:
         return topics.rows(self.servers, self.topic("rejections"))
 
-    def await_balance(self, account: str, balance: object, seconds: float = 60) -> None:
+    def await_balance(self, account: str, balance: object, seconds: float = PATIENCE) -> None:
         def reached() -> bool:
             assert not self.failures, self.failures
             return self.balances().get(account) == balance

@@ -188,12 +188,12 @@ def test_six_kills_lose_and_double_nothing(ledger):
         with suppress(subprocess.TimeoutExpired):
             process.wait(chance.uniform(0, 0.1))  # any moment is as good: that is the point
         process.send_signal(signal.SIGKILL)
-        process.wait(30)
+        process.wait()
         process.stderr.close()
         kills += 1
     assert kills == 6
     with start(ledger, "--once") as process:
-        _, said = process.communicate(timeout=120)
+        _, said = process.communicate(timeout=600)
     assert process.returncode == 0, said
     check_against_memory(ledger, commands)
 
@@ -220,6 +220,6 @@ def check_against_memory(ledger, commands):
 
 def test_the_command_line_says_what_is_wrong(ledger, tmp_path):
     with start(ledger, "--module", "nothing", "--once") as process:
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=240)
     assert process.returncode == 1
     assert "error: module nothing is not found" in said

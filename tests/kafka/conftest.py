@@ -17,6 +17,12 @@ def _session(engine):
     open_session(Settings(), master="local[2]", kafka=True)
 
 
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the brokers of a busy machine more time to answer than a user would."""
+    monkeypatch.setattr("headrace.spark.kafka.PATIENCE", 120)
+
+
 @pytest.fixture
 def servers(broker: Broker) -> str:
     return broker.start()

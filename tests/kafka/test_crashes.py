@@ -23,17 +23,18 @@ def job(tmp_path, request):
         broker.stop()
 
 
-@pytest.mark.parametrize("job", [(3_000, 50)], indirect=True)
-def test_twenty_kills_of_the_driver_lose_and_double_nothing(job):
-    kill_driver(job, 20)
+@pytest.mark.parametrize("job", [(2_000, 50)], indirect=True)
+def test_kills_of_the_driver_lose_and_double_nothing(job, request):
+    # Nine, so that it dies once at each place inside a commit.
+    kill_driver(job, 9 if request.config.getoption("--long") else 3)
     assert not job.is_complete(), "the job was done before it was killed often enough: give it more rows"
     job.finish()
     job.check()
 
 
-@pytest.mark.parametrize("job", [(2_000, 50)], indirect=True)
-def test_five_kills_of_the_broker_lose_and_double_nothing(job):
-    kill_broker(job, 5)
+@pytest.mark.parametrize("job", [(1_500, 50)], indirect=True)
+def test_kills_of_the_broker_lose_and_double_nothing(job, request):
+    kill_broker(job, 3 if request.config.getoption("--long") else 1)
     assert not job.is_complete(), "the job was done before the broker was killed often enough: give it more rows"
     job.finish()
     job.check()

@@ -13,7 +13,7 @@ from headrace.connectors.kafka.registry import Registry
 from headrace.connectors.kafka.sink import Writer
 from headrace.errors import JobFailed
 from headrace.spark.kafka_output import KafkaOutput
-from support.topics import new_topic, read, rows, send
+from support.topics import PATIENCE, new_topic, read, rows, send
 
 pytestmark = pytest.mark.spark
 
@@ -79,7 +79,7 @@ def test_rows_that_change_in_a_compacted_topic(application, servers):
     assert found == {b'{"k":"a"}': [1, 5], b'{"k":"b"}': [2, None]}
     admin = AdminClient({"bootstrap.servers": servers})
     (configured,) = admin.describe_configs([ConfigResource(ConfigResource.Type.TOPIC, out)]).values()
-    assert configured.result(30)["cleanup.policy"].value == "compact"
+    assert configured.result(PATIENCE)["cleanup.policy"].value == "compact"
 
 
 class Died(Exception):
@@ -171,13 +171,13 @@ def test_an_older_writer_is_fenced_by_a_newer(servers):
     older.exactly_once(batch(0), 0)
     older.exactly_once(batch(0), 0)  # what is written is found written
     newer = Producer({"bootstrap.servers": servers, "transactional.id": f"name-{out}-0"})
-    newer.init_transactions(30)
+    newer.init_transactions(PATIENCE)
     # the broker tells it so, or lets it ask in vain until its patience ends
     with pytest.raises(Py4JJavaError, match=r"Fenced|InvalidProducerEpoch|AddOffsetsToTxn"):
         older.exactly_once(batch(1), 1)
     newer.begin_transaction()
     newer.produce(out, b"1")
-    newer.commit_transaction(30)
+    newer.commit_transaction(PATIENCE)
     assert [message.value() for message in read(servers, out)] == [b"0", b"1"]
     older.exactly_once(batch(2), 2)  # a new attempt opens a session of its own
     older.close(batch(2))

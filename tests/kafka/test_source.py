@@ -11,7 +11,8 @@ from confluent_kafka.admin import AdminClient, NewPartitions
 
 from headrace.connectors.kafka.avro import encode
 from headrace.errors import HeadraceError, JobFailed
-from support.topics import new_topic, send
+from support.topics import PATIENCE, new_topic, send
+from support.waiting import until
 
 pytestmark = pytest.mark.spark
 
@@ -58,7 +59,7 @@ def test_what_a_message_carries_beside_its_value(application, servers):
     producer = Producer({"bootstrap.servers": servers})
     producer.produce(topic, b'{"x": 1}', key=b"k", headers={"h": b"v"}, partition=1, timestamp=1_704_067_200_123)
     producer.produce(topic, b'{"x": 2}', partition=1, timestamp=1_704_067_200_000)
-    producer.flush()
+    assert producer.flush(PATIENCE) == 0
     app = application(f"""
         CREATE STREAM s (x INT,
           k STRING AS CAST(kafka_key() AS STRING), h STRING AS CAST(kafka_headers()[0].value AS STRING),
@@ -80,7 +81,7 @@ def test_where_a_stream_begins(application, servers):
     for i in range(6):
         producer.produce(first, json.dumps({"x": i}), partition=i % 2, timestamp=1_704_067_200_000 + 1000 * i)
     producer.produce(second, b'{"x": 10}', timestamp=1_704_067_200_000)
-    producer.flush()
+    assert producer.flush(PATIENCE) == 0
     starts = {
         "both": f"topic = '{first}, {second}'",
         "pattern": f"topic_pattern = '{first[:-4]}.*'",
@@ -137,7 +138,7 @@ def test_topics_of_changes(application, servers):
     producer = Producer({"bootstrap.servers": servers})
     for key, value in (("1", {"id": 1, "n": "a"}), ("2", {"id": 2, "n": "b"}), ("1", {"id": 1, "n": "c"}), ("2", None)):
         producer.produce(upserts, None if value is None else json.dumps(value), key=key)
-    producer.flush()
+    assert producer.flush(PATIENCE) == 0
     row, other = {"id": 1, "n": "a"}, {"id": 2, "n": "b"}
     envelopes = [
         {"op": "r", "before": None, "after": row, "source": {"table": "t"}},
@@ -199,7 +200,7 @@ def test_batches_are_limited_and_progress_is_told(application, servers):
     admin = AdminClient({"bootstrap.servers": servers})
     asked = [ConsumerGroupTopicPartitions(f"g-{topic}")]
     (answer,) = admin.list_consumer_group_offsets(asked).values()
-    assert sum(each.offset for each in answer.result(30).topic_partitions) == 100
+    assert sum(each.offset for each in answer.result(PATIENCE).topic_partitions) == 100
 
 
 def copying(application, servers: str, topic: str):
@@ -217,12 +218,10 @@ def test_new_partitions_are_picked_up(application, servers):
     app = copying(application, servers, topic)
     try:
         admin = AdminClient({"bootstrap.servers": servers})
-        admin.create_partitions([NewPartitions(topic, 3)])[topic].result(30)
+        admin.create_partitions([NewPartitions(topic, 3)])[topic].result(PATIENCE)
+        until(lambda: len(admin.list_topics(timeout=PATIENCE).topics[topic].partitions) == 3)
         send(servers, topic, [{"x": 2}], partition=2)
-        for _ in range(100):
-            app.process_available()
-            if len(app.rows("m")) == 2:
-                break
+        until(lambda: len(app.process_available().rows("m")) == 2)  # Spark asks for partitions now and then
         assert sorted(row["x"] for row in app.rows("m")) == [1, 2]
     finally:
         app.stop()
@@ -230,7 +229,7 @@ def test_new_partitions_are_picked_up(application, servers):
 
 def delete_before(servers: str, topic: str, offset: int) -> None:
     admin = AdminClient({"bootstrap.servers": servers})
-    admin.delete_records([TopicPartition(topic, 0, offset)])[TopicPartition(topic, 0)].result(30)
+    admin.delete_records([TopicPartition(topic, 0, offset)])[TopicPartition(topic, 0)].result(PATIENCE)
 
 
 @pytest.mark.parametrize("allowed", [False, True])
@@ -267,7 +266,7 @@ def test_a_megabyte_of_noise_is_dead_and_the_rest_flows_on(application, servers)
     producer = Producer({"bootstrap.servers": servers, "message.max.bytes": 2_000_000})
     for value in (b'{"x": 1}', noise, b'{"x": 2}'):
         producer.produce(topic, value)
-    assert producer.flush(60) == 0
+    assert producer.flush(PATIENCE) == 0
     app = application(
         f"CREATE STREAM s (x INT) WITH (KAFKA, topic = '{topic}'); SELECT x FROM s;"
         "SELECT reason, length(raw) > 500000 AS big FROM s.dead;"
@@ -297,7 +296,7 @@ def test_a_topic_that_is_deleted_while_it_is_read(application, servers):
     app = copying(application, servers, topic)
     try:
         admin = AdminClient({"bootstrap.servers": servers})
-        admin.delete_topics([topic])[topic].result(30)
+        admin.delete_topics([topic])[topic].result(PATIENCE)
         with pytest.raises(JobFailed) as raised:
             for _ in range(300):
                 app.process_available()

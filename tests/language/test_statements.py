@@ -149,11 +149,11 @@ def test_names_that_need_quotes_are_quoted():
 
 def test_fifty_statements_parse_quickly():
     program = (
-        "import time; start = time.perf_counter()\n"
+        "import time; start = time.process_time()\n"
         "from headrace.errors import Source\nfrom headrace.language import parse\n"
         "text = 'CREATE VIEW v AS SELECT a, count(*) FROM TUMBLE(t, at, INTERVAL 1 HOUR) GROUP BY a;' * 50\n"
         "assert len(parse(Source('a', text))) == 50\n"
-        "print(time.perf_counter() - start)"
+        "print(time.process_time() - start)"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert float(ran.stdout) < 5  # a loaded machine; alone it takes 0.2 s
+    assert float(ran.stdout) < 5  # of the processor, however many share it; it takes 0.2 s

@@ -67,48 +67,32 @@ CLASSIC = (
     ),
 )
 ALWAYS = [
-    "sum",
     "extremes",
     "count_distinct_double",
-    "several_distinct",
     "filtered_extreme",
     "having",
-    "collected",
     "global",
     "most_of_sums",
-    "stream_count",
     "left",
     "full",
-    "anti",
     "full_residual",
     "semi_residual",
     "left_no_equality",
     "null_safe_full",
-    "double_keys",
     "self_left",
     "three_full",
-    "cross_total",
-    "join_count",
     "sums_joined",
-    "stream_left",
     "stream_anti",
     "distinct_double",
     "except_all",
     "intersect_all",
-    "union",
-    "row_number_desc",
     "lag_lead",
-    "running_peers",
     "rows_frame",
     "qualify_rank",
-    "qualify_stream",
     "top_offset",
-    "offset_of_top",
-    "top_of_count",
     "not_exists",
     "scalar_where",
     "explode_count",
-    "with_query",
 ]
 """The templates that every change of the operators is tried on; the long form takes all."""
 
@@ -161,4 +145,4 @@ def test_the_classic_hard_cases(engine):
 def test_random_changes(engine):
     others = [each for each in ALL if each.name not in ALWAYS and each.refused is None]
     (sequence,) = drawn(1, most=3, start=20240101)
-    _check(others[::9], sequence, engine)
+    _check(others[::13], sequence, engine)

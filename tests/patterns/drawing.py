@@ -303,7 +303,6 @@ def questions(draw: st.DrawFn) -> Question:
     if timeouts:
         given += [terms.TIMED_OUT, terms.AWAITED]
     others = draw(st.lists(measures(names), max_size=4))
-    arrival = [Order.ARRIVAL] * 2 if within is None else []  # the time of rows that come as they like says little
     return Question(
         pattern,
         tuple((name, draw(conditions(name, names, sets))) for name in known if _often(draw, 85)),
@@ -314,7 +313,7 @@ def questions(draw: st.DrawFn) -> Question:
         around if aimed and _often(draw, 30) else aim,
         within,
         timeouts,
-        draw(st.sampled_from([*[Order.TIME] * 8, Order.TIES_DOWN, Order.TIES_DOWN, *arrival])),
+        draw(st.sampled_from([*[Order.TIME] * 8, *[Order.TIES_DOWN] * 2, *[Order.ARRIVAL] * 2])),
     )
 
 

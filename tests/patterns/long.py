@@ -135,7 +135,7 @@ def main() -> int:
         seed += 1
     _say(f"{refused} of {asked} patterns refused")
     _say(f"{done} cases, {failed} failed")
-    return 1 if failed or refused * 50 > asked else 0
+    return 1 if failed or refused * 20 > asked else 0
 
 
 if __name__ == "__main__":

@@ -155,7 +155,8 @@ class Attempt:
         self.behind = len(self.rows)
         if self.search.within is not None:
             late_at = self.rows[self.start][TIME] + self.search.within
-            self.behind = next((i for i, row in enumerate(self.rows) if row[TIME] >= late_at), self.behind)
+            later = range(self.start + 1, len(self.rows))
+            self.behind = next((i for i in later if self.rows[i][TIME] >= late_at), self.behind)
 
     def ways(self) -> Iterator[Path]:
         """Yield all matches from here on, the preferred first."""

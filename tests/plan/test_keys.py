@@ -3,6 +3,7 @@
 import pytest
 
 from headrace.application import Application
+from headrace.cli.inspect import plan_warnings
 from headrace.errors import PlanError
 from headrace.plan.together import groups, takes_changes
 
@@ -63,6 +64,14 @@ def test_a_declared_key_wins():
     assert app.plan.outputs[0].key == ("name",)
 
 
+def test_a_key_of_which_the_query_says_nothing_is_warned_of():
+    sink = "CREATE SINK s WITH (connector = 'sqlite', path = 's.db', table = 't', key = 'id') AS"
+    unknown = f"{TABLES} {sink} SELECT p.id, c.name FROM people p JOIN cities c ON c.name = p.name;"
+    warnings = list(plan_warnings(Application().sql(unknown).plan))
+    assert ("s", "rows are written by key id: of several rows with the same one alone is kept") in warnings
+    assert not list(plan_warnings(Application().sql(f"{TABLES} {sink} SELECT id, name FROM people;").plan))
+
+
 def test_views_that_share_a_source_move_together_and_others_apart():
     app = Application().sql(f"""{TABLES}
         CREATE STREAM other (k INT) WITH (connector = 'memory');
@@ -121,8 +130,3 @@ def test_rows_that_change_need_a_key_in_a_database():
             f"{TABLES} CREATE SINK out WITH (connector = 'sqlite', path = 'x.db', table = 't') AS "
             "SELECT name FROM people;"
         )
-
-
-def test_a_view_with_a_time_to_live_needs_a_key():
-    with pytest.raises(PlanError, match="a view with a time to live needs a key"):
-        Application().sql(f"{TABLES} CREATE MATERIALIZED VIEW v WITH (ttl = '1 hour') AS SELECT name FROM people;")

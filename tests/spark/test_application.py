@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,6 +19,22 @@ def session(engine):
     from headrace.spark.session import open_session
 
     return open_session(Settings(shuffle_partitions=1), master="local[2]")
+
+
+def test_what_an_application_sets_for_itself_is_gone_with_it(session):
+    from headrace.plan.settings import Settings
+    from headrace.spark.session import FIXED, open_session
+
+    policy = "spark.sql.streaming.multipleWatermarkPolicy"
+    session.conf.set("spark.sql.streaming.pollingDelay", "20ms")
+    own = {"spark.sql.codegen.wholeStage": "false", "spark.sql.streaming.pollingDelay": "70ms", policy: "max"}
+    assert open_session(Settings(shuffle_partitions=3, spark=own)) is session
+    assert {key: session.conf.get(key) for key in own} == own
+    assert open_session(Settings(shuffle_partitions=1)) is session
+    assert session.conf.get("spark.sql.codegen.wholeStage") == "true"
+    assert session.conf.get("spark.sql.streaming.pollingDelay") == "20ms"
+    assert session.conf.get(policy) == FIXED[policy]
+    session.conf.unset("spark.sql.streaming.pollingDelay")
 
 
 GEO = """
@@ -126,8 +143,11 @@ def test_a_query_that_orders_is_in_its_order(tmp_path):
     (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
     app = Application(directory=Path(tmp_path)).sql(
         "CREATE STREAM s (k STRING, n INT) WITH (connector = 'files', path = 'in.jsonl');"
-        "SELECT k, n FROM s ORDER BY n DESC NULLS LAST, k LIMIT 3; SELECT k, n FROM s ORDER BY n NULLS FIRST, 1;"
+        "SELECT k, n FROM s ORDER BY n DESC NULLS LAST, k LIMIT 2 OFFSET 1;"
+        "SELECT k, n FROM s ORDER BY n NULLS FIRST, 1;"
     )
     first, second = app.run_once()
-    assert [row["k"] for row in first.rows()] == ["c", "a", "d"]
+    assert [row["k"] for row in first.rows()] == ["a", "d"]
+    counted = Counter(change.row["k"] for _, changes in first.changes() for change in changes)
+    assert counted == {"a": 1, "d": 1}
     assert [row["k"] for row in second.rows()] == ["b", "a", "d", "c"]

@@ -6,9 +6,12 @@ import string
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from headrace import Application, HeadraceError
 from headrace.connectors.files import sink
+from headrace.connectors.files.options import FilesSink
+from headrace.spark.storage import Folder
 
 pytestmark = pytest.mark.spark
 
@@ -189,7 +192,36 @@ def test_a_run_to_the_end_replaces_its_own_files(tmp_path):
     (tmp_path / "in" / "b.jsonl").write_text('{"id": 2}\n')
     Application.load(tmp_path / "app.sql").run_once()
     assert read_out(tmp_path / "out") == [1, 2]
-    assert not (tmp_path / "out" / "_headrace_staging").exists()
+    assert not [path for path in (tmp_path / "out").iterdir() if path.is_dir()]
+
+
+def test_two_queries_that_write_into_one_folder_leave_each_other_alone(tmp_path, monkeypatch):
+    spark = SparkSession.getActiveSession()
+    folder, options = Folder(str(tmp_path / "out")), FilesSink(path="out")
+    real, moved = Folder.move, []
+
+    def move(self, name, target, new_name):
+        if not moved:  # the other one writes its batch while ours is being moved in
+            moved.append(new_name)
+            sink.write_batch(spark.range(10, 20), options, folder, "other", 0)
+        real(self, name, target, new_name)
+        moved.append(new_name)
+
+    monkeypatch.setattr(Folder, "move", move)
+    sink.write_batch(spark.range(10).repartition(2), options, folder, "mine", 0)
+    assert read_out(tmp_path / "out") == list(range(20))
+    assert not [path for path in (tmp_path / "out").iterdir() if path.is_dir()]
+
+
+def test_what_a_killed_run_had_written_aside_goes_with_its_files(tmp_path):
+    folder = Folder(str(tmp_path / "out"))
+    aside = tmp_path / "out" / "_headrace_staging-mine-00000003" / "a=1"
+    aside.mkdir(parents=True)
+    (aside / "part-0.json").write_text('{"id": 1}\n')
+    (tmp_path / "out" / "mine-00000002-00000.json").write_text('{"id": 1}\n')
+    (tmp_path / "out" / "other-00000002-00000.json").write_text('{"id": 2}\n')
+    sink.forget_run(folder, "mine")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["other-00000002-00000.json"]
 
 
 def test_a_changed_query_is_refused_on_its_old_checkpoint(tmp_path):
@@ -229,3 +261,35 @@ def test_a_failing_expression_and_a_failing_function_are_told_without_a_trace(tm
         app.run_once()
     assert "a Python function raised an error" in caught.value.message
     assert "no 0.0" in caught.value.detail
+
+
+def test_rows_that_change_may_have_a_column_of_variant(tmp_path):
+    (tmp_path / "t").mkdir()
+    lines = ['{"k": 1, "doc": "[1]"}', '{"k": 2, "doc": "[2]"}', '{"k": 1, "doc": "[3]"}']
+    (tmp_path / "t" / "1.json").write_text("\n".join(lines) + "\n")
+    Application(directory=tmp_path).sql("""
+        SET shuffle_partitions = 1;
+        CREATE TABLE t (k INT, doc STRING, PRIMARY KEY (k)) WITH (connector = 'files', path = 't');
+        CREATE SINK out WITH (connector = 'files', path = 'out') AS
+          SELECT k, parse_json(doc) AS doc, named_struct('d', parse_json(doc)) AS held FROM t;
+    """).run_once()
+    rows = [json.loads(line) for file in (tmp_path / "out").glob("*.json") for line in file.read_text().splitlines()]
+    assert sorted(rows, key=lambda row: row["k"]) == [
+        {"k": 1, "doc": [3], "held": {"d": [3]}, "_change": "insert"},
+        {"k": 2, "doc": [2], "held": {"d": [2]}, "_change": "insert"},
+    ]
+
+
+def test_what_spark_refuses_of_rows_that_change_is_told_at_its_place(tmp_path):
+    (tmp_path / "mine.py").write_text("def near(x, y):\n    return abs(x - y) < 2\n")
+    app = Application(directory=tmp_path).sql("""
+        CREATE FUNCTION near(x INT, y INT) RETURNS BOOLEAN LANGUAGE PYTHON AS 'mine:near';
+        CREATE TABLE a (k INT, n INT, PRIMARY KEY (k)) WITH (connector = 'memory');
+        CREATE TABLE b (k INT, n INT, PRIMARY KEY (k)) WITH (connector = 'memory');
+        CREATE MATERIALIZED VIEW v AS SELECT a.k, b.k AS bk FROM a LEFT JOIN b ON a.k = b.k AND near(a.n, b.n);
+    """)
+    with pytest.raises(HeadraceError) as caught:
+        app.start()
+    app.stop()
+    assert "Python" in caught.value.message
+    assert caught.value.span is not None

@@ -37,4 +37,4 @@ def test_an_ended_query_leaves_no_plan_behind(engine, tmp_path):
         jvm.java.lang.System.gc()
         return all(each.get() is None for each in kept)
 
-    until(gone, 60)
+    until(gone)

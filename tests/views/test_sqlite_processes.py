@@ -28,20 +28,19 @@ def start(path, batches, rows):
 
 
 def test_a_reader_sees_all_views_as_of_one_batch(tmp_path):
-    path, batches, rows = tmp_path / "bank.sqlite", 150, 200
-    process = start(path, batches, rows)
+    path, rows = tmp_path / "bank.sqlite", 200
+    process = start(path, 1_000_000, rows)
     process.stdout.readline()
     reader = SqliteViewStore(path, read_only=True)
     seen = set()
-    while process.poll() is None or not seen:
+    while len(seen) < 30:
+        assert process.poll() is None, "the writer ended by itself"
         [(accounts, total, batch, moves)] = reader.query(AGREE)[1]
         assert accounts == total == sum(writer.amounts(batch, rows))
         assert moves == (batch + 1) * rows
         seen.add(batch)
+    process.kill()
     process.communicate()
-    assert process.returncode == 0
-    assert reader.last_batch("bank") == batches - 1
-    assert len(seen) > 1, "the reader never read while the writer wrote"
     reader.close()
 
 
@@ -49,7 +48,7 @@ def test_a_kill_leaves_a_whole_batch_or_none(tmp_path):
     path, rows = tmp_path / "bank.sqlite", 400
     random_ = random.Random(7)
     for _ in range(25):
-        process = start(path, 10_000, rows)
+        process = start(path, 1_000_000, rows)
         for _ in range(random_.randint(1, 4)):
             assert process.stdout.readline(), "the writer ended by itself"
         # A batch takes some milliseconds: most of these moments are inside one.

@@ -181,6 +181,11 @@ def test_columns_are_named_as_written(ask, store):
         ("SELECT load_extension('x') FROM items", "not authorized|not known|cannot be answered", None),
         ("SELECT percentile(d, 0.5) FROM items", "percentile is not known to queries over views", None),
         ("SELECT * FROM", "end of the statement", None),
+        (
+            "SELECT * FROM items WHERE s RLIKE 'a(?=b)'",
+            "cannot be matched: invalid perl operator",
+            "Patterns here have no look-around and no back-references.",
+        ),
     ],
 )
 def test_mistakes(ask, sql, message, hint):

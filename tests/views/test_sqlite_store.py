@@ -263,7 +263,15 @@ def test_readers_do_not_make_a_store(tmp_path):
     store = SqliteViewStore(tmp_path / "none.sqlite", read_only=True)
     with pytest.raises(HeadraceError, match="there are no views"):
         store.views()
+    assert not store.made()
     assert list(tmp_path.iterdir()) == []
+    sqlite3.connect(store.path).execute("PRAGMA journal_mode = WAL").connection.close()  # as far as a writer may be
+    assert not store.made()
+    with pytest.raises(HeadraceError, match="there are no views"):
+        store.views()
+    SqliteViewStore(store.path).close()
+    assert store.made()
+    assert store.views() == []
 
 
 def test_files_that_are_no_stores_of_this_version_are_refused(tmp_path):

@@ -3,11 +3,13 @@
 import re
 
 from headrace.catalog.objects import Function, Sink, Stream, Table
+from headrace.catalog.reserved import check_column_name, check_not_change
 from headrace.connectors.durations import parse_duration
 from headrace.connectors.formats import check_format
 from headrace.connectors.kafka.checks import check_reading, check_sink
 from headrace.connectors.kafka.metadata import CHANGES, called
 from headrace.connectors.kafka.options import KafkaReading, KafkaSink, KafkaSource
+from headrace.connectors.options import closest
 from headrace.connectors.registry import sink_options, source_options, table_options
 from headrace.errors import PlanError
 from headrace.language.statements import (
@@ -38,6 +40,8 @@ def stream_of(statement: CreateStream) -> Stream:
         options,
         statement.name.span,
     )
+    for column in stream.columns:
+        check_column_name(column.name, column.span)
     if not stream.columns:
         raise PlanError(
             f'stream "{stream.name}" has no columns',
@@ -49,24 +53,35 @@ def stream_of(statement: CreateStream) -> Stream:
     if stream.watermark is not None:
         known = {column.name.lower() for column in stream.columns}
         if stream.watermark.column.lower() not in known:
-            from headrace.connectors.options import closest
-
             raise PlanError(
                 f'the watermark is on an unknown column "{stream.watermark.column}"',
                 hint=closest(stream.watermark.column, [c.name for c in stream.columns]),
                 span=stream.watermark.span,
             )
-    if common.late != "drop":
-        raise PlanError(
-            f"late = '{common.late}' is not supported yet",
-            hint="Leave it out: rows behind the watermark are dropped and counted.",
-            span=next((o.value_span for o in statement.options if o.name == "late"), statement.name.span),
-        )
+    _check_late(stream, statement)
     _check_metadata(stream)
     if isinstance(options, KafkaSource):
         check_reading(options, [column.name for column in stream.stored], ())
     _check_format(options, stream.stored, statement)
     return stream
+
+
+def _check_late(stream: Stream, statement: CreateStream) -> None:
+    """Refuse to do something with late rows where there are none, or what no release does yet."""
+    late = stream.common.late
+    span = next((each.value_span for each in statement.options if each.name == "late"), statement.name.span)
+    if late == "accept":
+        raise PlanError(
+            "late = 'accept' is not supported yet",
+            hint="Leave it out: rows that a query can no longer take are dropped and counted. Or keep them: 'keep'.",
+            span=span,
+        )
+    if late == "keep" and stream.watermark is None:
+        raise PlanError(
+            f'stream "{stream.name}" has no watermark, so no row of it is late',
+            hint="Declare one: WATERMARK FOR at AS at - INTERVAL 5 SECONDS.",
+            span=span,
+        )
 
 
 def _check_metadata(stream: Stream) -> None:
@@ -93,6 +108,9 @@ def table_of(statement: CreateTable) -> Table:
     for column in statement.columns:
         if column.computed is not None:
             raise PlanError("computed columns of a table are not supported yet", span=column.span)
+        check_column_name(column.name, column.span)
+        if statement.primary_key and getattr(options, "format", "json") == "json":
+            check_not_change(column.name, "a table with a primary key", column.span)
     if isinstance(options, KafkaReading):
         check_reading(options, [column.name for column in statement.columns], statement.primary_key)
     _check_format(options, statement.columns, statement)
@@ -121,6 +139,8 @@ def _check_refresh(refresh: str | None, statement: CreateTable) -> None:
 def sink_of(statement: CreateSink) -> Sink:
     """Return the sink that a statement creates."""
     common, options = sink_options(statement.options, f'sink "{statement.name.text}"', statement.name.span)
+    for column in statement.columns:
+        check_column_name(column.name, column.span)
     if isinstance(options, KafkaSink):
         check_sink(options)
     return Sink(statement.name.text, statement.columns, common.connector, common, options, statement.name.span)

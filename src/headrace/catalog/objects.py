@@ -42,7 +42,7 @@ class Table:
     @property
     def live(self) -> bool:
         """Whether what is written into the table changes the answers that read it."""
-        return bool(self.primary_key) and getattr(self.common, "refresh", None) is None
+        return (bool(self.primary_key) or self.connector == "view") and getattr(self.common, "refresh", None) is None
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ class ViewOptions:
         minimum=timedelta(0),
     )
     ttl: timedelta | None = option(  # noqa: RUF009 - a field, as dataclasses.field
-        doc="How long a row stays that does not change any more; for ever without it.",
+        doc="How long what is grouped, joined or ranked stays when nothing comes for its key; for ever without it.",
         default=None,
         example="1 day",
         minimum=timedelta(seconds=1),

@@ -8,32 +8,28 @@ the same places as ``${DATA}`` and ``${PORT}``. The section "Try next" of its RE
 An application over Kafka runs on the embedded broker and names each topic by a variable: ``${BIDS:-bids}`` is the
 topic "bids". Its generator is started with ``--bootstrap HOST:PORT --suffix=TEXT`` too: it puts the suffix behind the
 names of the topics that the application reads, and makes those of streams last, when those of tables are written.
+
+An application with a ``dashboard.yaml`` runs as a job of a server with a console.
 """
 
 import re
-import socket
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 from headrace.application import Application
-from headrace.cli.demo_kafka import await_topics, kafka_running, topics_of
+from headrace.cli.demo_stage import set_stage
 from headrace.cli.foreground import run_foreground
 from headrace.cli.quiet import end_spark
 from headrace.cli.signals import terminable
 from headrace.cli.variables import variables_of
-from headrace.errors import HeadraceError, JobFailed
+from headrace.errors import HeadraceError
 from headrace.language.mistakes import did_you_mean
 
-__all__ = ["apps_folder", "demos", "list_demos", "run_demo", "summary", "try_next"]
+__all__ = ["DASHBOARD", "apps_folder", "demos", "list_demos", "run_demo", "summary", "try_next"]
 
-STARTUP = 300
-"""Seconds that a generator goes on beyond the run, at most: Spark has to start first."""
-FIRST_FILE = 15
+DASHBOARD = "dashboard.yaml"
 
 
 def apps_folder() -> Path:
@@ -83,15 +79,33 @@ def try_next(path: Path) -> str:
     return f"headrace explain {file}\nheadrace test {path}\nheadrace demo"
 
 
-def run_demo(name: str, seconds: float, folder: Path | None = None) -> None:
-    """Run an application with its generator for a while, then say what to try next."""
+def run_demo(
+    name: str,
+    seconds: float,
+    folder: Path | None = None,
+    *,
+    console: bool | None = None,
+    stay: bool = False,
+    port: int | None = None,
+) -> None:
+    """Run an application with its generator for a while, then say what to try next.
+
+    It runs in the foreground, or with ``console`` as a job; one with a dashboard does so unless told otherwise.
+    """
     found = demos(folder or apps_folder())
     path = found.get(name.replace("-", "_")) or found.get(name)
     if path is None:
         hint = did_you_mean(name, found, f"There are: {', '.join(found) or 'none'}.")
         raise HeadraceError(f'there is no demo "{name}"', hint=hint)
-    with terminable(), ExitStack() as stack:
-        _run(path, seconds, stack)
+    if stay or port is not None or (console is None and (path / DASHBOARD).is_file()):
+        console = True
+    if console:
+        from headrace.cli.demo_console import run_console
+
+        run_console(path, seconds, stay=stay, port=port)
+    else:
+        with terminable(), ExitStack() as stack:
+            _run(path, seconds, stack)
     sys.stdout.write(f"\nTry next\n\n{try_next(path)}\n")
 
 
@@ -100,81 +114,13 @@ def _run(path: Path, seconds: float, stack: ExitStack) -> None:
     scratch = Path(
         stack.enter_context(tempfile.TemporaryDirectory(prefix="headrace-demo-", ignore_cleanup_errors=True))
     )
-    file, data, port = path / "application.sql", scratch / "data", _free_port()
-    data.mkdir()
-    places = {"DATA": str(data), "PORT": str(port)}
-    arguments = ["--out", str(data), "--port", str(port), "--seconds", str(int(seconds) + STARTUP)]
-    as_written = Application.load(file, places).plan
-    topics = topics_of(as_written) if as_written.uses("kafka") else None
-    address = None
-    if topics is not None:
-        address = stack.enter_context(kafka_running(topics))
-        places |= topics.variables
-        arguments += ["--bootstrap", address, f"--suffix={topics.suffix}"]
-    application = Application.load(
-        file, variables_of([f"{n}={v}" for n, v in places.items()]), state=f"{scratch}/state"
-    )
+    stage = set_stage(path, seconds, scratch, stack)
+    variables = variables_of([f"{name}={value}" for name, value in stage.variables.items()])
+    application = Application.load(stage.file, variables, state=f"{scratch}/state")
     application.name = path.name
-    generator = stack.enter_context(_generating(path, arguments, scratch / "generator.log"))
-    if generator is not None and "${DATA" in file.read_text("utf-8"):
-        _await_file(data, generator)
-    if generator is not None and topics is not None and address is not None:
-        await_topics(address, topics, generator)
 
     def abandon() -> None:
         end_spark()  # first: while it lives it makes its topics and folders anew
         stack.close()
 
     run_foreground(application, "table", changes=False, fresh=False, seconds=seconds, resumes=False, abandon=abandon)
-
-
-@contextmanager
-def _generating(path: Path, arguments: list[str], log: Path) -> "Iterator[subprocess.Popen[bytes] | None]":
-    """Keep the generator of an application running, if it has one; report what it died of."""
-    script = path / "generator.py"
-    if not script.is_file():
-        yield None
-        return
-    with (
-        log.open("wb") as output,
-        subprocess.Popen(
-            [sys.executable, str(script), *arguments],
-            cwd=path,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,  # Ctrl-C is for the application, which stops its generator itself
-        ) as process,
-    ):
-        try:
-            yield process
-        except HeadraceError as error:
-            if process.poll():
-                raise _generator_failed(script, log) from error
-            raise
-        finally:
-            process.terminate()
-            try:
-                process.wait(timeout=5)
-            except subprocess.TimeoutExpired:
-                process.kill()
-
-
-def _await_file(data: Path, generator: "subprocess.Popen[bytes]") -> None:
-    """Wait for the first file, so that the application finds what it reads."""
-    ends = time.monotonic() + FIRST_FILE
-    while not any(data.iterdir()):
-        if generator.poll() is not None or time.monotonic() > ends:
-            raise JobFailed("the generator writes nothing", detail=f"Nothing came into {data}.")
-        time.sleep(0.05)
-
-
-def _generator_failed(script: Path, log: Path) -> JobFailed:
-    said = [line for line in log.read_text("utf-8", errors="replace").splitlines() if line.strip()]
-    return JobFailed(f"{script} failed", detail=f"It said: {said[-1] if said else 'nothing'}.")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -163,8 +163,8 @@ def _warn(application: Application, shown: dict[str, Shown]) -> None:
     for each in shown.values():
         if each.is_ordered_late:
             complain(
-                f"warning: {each.name}: ORDER BY and LIMIT need rows that end, so they are printed as they "
-                "change; --once puts them in order"
+                f"warning: {each.name}: ORDER BY needs rows that end, so they are printed as they change; "
+                "--once puts them in order"
             )
 
 

@@ -11,6 +11,7 @@ from headrace.cli.failures import USER_ERROR, complain
 from headrace.errors import HeadraceError, PlanError
 from headrace.plan.application import Plan
 from headrace.plan.explain import explain_relation, warnings
+from headrace.plan.feeding import key_warning
 from headrace.plan.mermaid import mermaid
 from headrace.plan.svg import svg
 from headrace.plan.topology import as_dict, topology
@@ -77,6 +78,9 @@ def plan_warnings(plan: Plan) -> Iterator[tuple[str, str]]:
     for name, relation in named:
         for text in warnings(relation):
             yield name, text
+    for output in plan.outputs:
+        if (beware := key_warning(output)) is not None:
+            yield output.name, beware
 
 
 def warn(plan: Plan) -> None:

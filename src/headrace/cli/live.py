@@ -23,6 +23,7 @@ from headrace.cli.status import (
     dead_notices,
     duration_text,
     lag_notices,
+    pattern_rows,
     status_line,
     watermark_text,
 )
@@ -187,7 +188,8 @@ def _cells(figures: Figures, now: datetime) -> Iterator[str]:
     yield watermark_text(figures.watermark_at, now) if figures.watermark_at is not None else ""
     yield duration_text(figures.lag) if figures.lag is not None else ""
     yield f"{figures.behind:,}" if figures.behind is not None else ""
-    yield f"{figures.state_rows:,} rows {bytes_text(figures.state_bytes)}"
+    patterns = (f"\n{visible(name)} {rows:,}" for name, rows in pattern_rows(figures).items())
+    yield f"{figures.state_rows:,} rows {bytes_text(figures.state_bytes)}" + "".join(patterns)
     yield f"{figures.late:,}"
     yield f"{figures.dead:,}"
 

@@ -12,12 +12,25 @@ from typing import Annotated, Any, Literal
 import typer
 from typer.core import TyperGroup
 
+from headrace.cli.access import access_app
+from headrace.cli.alert import alert_app
+from headrace.cli.application import application_app
+from headrace.cli.audit import audit
 from headrace.cli.broker import broker_app
+from headrace.cli.catalog import catalog_app
+from headrace.cli.client import OtherwiseHere, Server
+from headrace.cli.dashboard import dashboard_app
 from headrace.cli.failures import reported
 from headrace.cli.forget import forget
+from headrace.cli.group import group_app
 from headrace.cli.handle import handle
+from headrace.cli.job import job_app
+from headrace.cli.login import login, logout, password, whoami
+from headrace.cli.serve import serve, up
+from headrace.cli.user import token_app, user_app
 from headrace.cli.variables import variables_of
 from headrace.cli.view import view_app
+from headrace.cli.warm import warm
 
 __all__ = ["app", "main"]
 
@@ -40,8 +53,25 @@ app = typer.Typer(
 )
 app.add_typer(broker_app, name="broker", no_args_is_help=True)
 app.add_typer(view_app, name="view", no_args_is_help=True)
+app.add_typer(job_app, name="job", no_args_is_help=True)
+app.add_typer(alert_app, name="alert", no_args_is_help=True)
+app.add_typer(application_app, name="application", no_args_is_help=True)
+app.add_typer(dashboard_app, name="dashboard", no_args_is_help=True)
+app.add_typer(catalog_app, name="catalog", no_args_is_help=True)
+app.add_typer(access_app, name="access", no_args_is_help=True)
+app.add_typer(group_app, name="group", no_args_is_help=True)
+app.add_typer(user_app, name="user", no_args_is_help=True)
+app.add_typer(token_app, name="token", no_args_is_help=True)
+app.command()(up)
+app.command()(serve)
+app.command()(login)
+app.command()(logout)
+app.command()(whoami)
+app.command()(password)
+app.command()(audit)
 app.command()(handle)
 app.command()(forget)
+app.command()(warm)
 
 File = Annotated[Path, typer.Argument(metavar="FILE.sql", help="The application.", show_default=False)]
 Variables = Annotated[
@@ -112,8 +142,13 @@ def check(
     file: File,
     var: Variables = None,
     output: Annotated[Literal["text", "json"], typer.Option(help="How the verdict is printed.")] = "text",
+    server: OtherwiseHere = None,
 ) -> None:
-    """Parse and plan an application without running it."""
+    """Parse and plan an application without running it; a server knows the views and streams of its jobs."""
+    if server is not None:
+        from headrace.cli.inspect_server import check_on
+
+        raise typer.Exit(check_on(server, file, variables_of(var, {}), output))
     from headrace.cli.inspect import check_file
 
     raise typer.Exit(check_file(file, variables_of(var), output))
@@ -127,11 +162,33 @@ def explain(
         Literal["text", "mermaid", "svg", "json"], typer.Option(help="How the topology is drawn.")
     ] = "text",
     var: Variables = None,
+    server: OtherwiseHere = None,
 ) -> None:
     """Show the steps of an application, the state they keep and until when, without running it."""
+    if server is not None:
+        from headrace.cli.inspect_server import explain_on
+
+        if name is not None:
+            raise typer.BadParameter("a server explains all outputs: leave out NAME or --server")
+        explain_on(server, file, variables_of(var, {}), output)
+        return
     from headrace.cli.inspect import explain_file
 
     explain_file(file, name, variables_of(var), output)
+
+
+@app.command("try")
+def try_file(
+    file: File,
+    var: Variables = None,
+    seconds: Annotated[int, typer.Option("--for", min=1, max=300, help="For how many seconds.")] = 60,
+    rows: Annotated[int | None, typer.Option(min=1, help="End after so many rows.", show_default=False)] = None,
+    server: Server = None,
+) -> None:
+    """Run the last query of an application on a server without its sinks, and print its rows as JSON lines."""
+    from headrace.cli.inspect_server import try_on
+
+    try_on(server, file, variables_of(var, {}), seconds, rows)
 
 
 @app.command()
@@ -149,14 +206,28 @@ def test(
 def demo(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Without one, lists them.")] = None,
     seconds: Annotated[float, typer.Option(min=1, help="How long it runs.")] = 60,
+    console: Annotated[
+        bool | None,
+        typer.Option(
+            "--console/--foreground",
+            help="As a job of a server, or in this terminal; a server by default if there is a dashboard.",
+            show_default=False,
+        ),
+    ] = None,
+    stay: Annotated[bool, typer.Option("--stay", help="Until Ctrl-C, with a console.")] = False,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Where the console is; 8642 by default, 0 takes a free one.")
+    ] = None,
 ) -> None:
     """Run one of the applications that come along, with a generator of its rows."""
     from headrace.cli.demo import list_demos, run_demo
 
+    if console is False and (stay or port is not None):
+        raise typer.BadParameter("--stay and --port are for a demo with a console: leave out --foreground")
     if name is None:
         list_demos()
     else:
-        run_demo(name, seconds)
+        run_demo(name, seconds, console=console, stay=stay, port=port)
 
 
 def main() -> None:

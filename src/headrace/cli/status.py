@@ -1,72 +1,27 @@
 """The figures of a running query go in, the words that people watch come out."""
 
-from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from headrace.connectors.kafka.options import KafkaSource
+from headrace.jobs.figures import Figures, Meter
 from headrace.plan.application import Plan
+from headrace.plan.match_names import PATTERN
 
 if TYPE_CHECKING:
     from headrace.spark.progress import Progress
 
-__all__ = ["Figures", "Meter", "bytes_text", "dead_notices", "duration_text", "lag_notices", "status_line"]
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """What one output did so far, what it does per second now, and how far its time has come."""
-
-    name: str
-    batch: int
-    rows_in: int
-    in_per_second: float
-    rows_out: int
-    out_per_second: float
-    batch_time: timedelta
-    watermark_at: datetime | None
-    lag: timedelta | None
-    state_rows: int
-    state_bytes: int
-    late: int
-    dead: int
-    behind: int | None = None
-    """How many messages of Kafka are still to be read, if it reads any."""
-
-
-@dataclass(slots=True)
-class Meter:
-    """Measures rates over the last few seconds; it is told the time, so that it can be tested."""
-
-    over: timedelta = timedelta(seconds=5)
-    samples: dict[str, deque[tuple[datetime, int, int]]] = field(default_factory=dict)
-
-    def measure(self, progress: "Progress", now: datetime) -> Figures:
-        """Return the figures of an output as of now."""
-        samples = self.samples.setdefault(progress.name, deque())
-        samples.append((now, progress.rows_in, progress.rows_out))
-        while len(samples) > 2 and samples[1][0] <= now - self.over:
-            samples.popleft()
-        began, first_in, first_out = samples[0]
-        seconds = (now - began).total_seconds()
-        return Figures(
-            name=progress.name,
-            batch=progress.batch,
-            rows_in=progress.rows_in,
-            in_per_second=(progress.rows_in - first_in) / seconds if seconds > 0 else 0.0,
-            rows_out=progress.rows_out,
-            out_per_second=(progress.rows_out - first_out) / seconds if seconds > 0 else 0.0,
-            batch_time=progress.batch_time,
-            watermark_at=progress.watermark_at,
-            lag=None if progress.watermark_at is None else now - progress.watermark_at,
-            state_rows=progress.state_rows,
-            state_bytes=progress.state_bytes,
-            late=progress.late,
-            dead=progress.dead,
-            behind=sum(progress.lag.values()) if progress.lag else None,
-        )
+__all__ = [
+    "Figures",
+    "Meter",
+    "bytes_text",
+    "dead_notices",
+    "duration_text",
+    "lag_notices",
+    "pattern_rows",
+    "status_line",
+]
 
 
 def status_line(figures: Figures, now: datetime) -> str:
@@ -91,8 +46,25 @@ def status_line(figures: Figures, now: datetime) -> str:
     if figures.behind is not None:
         parts.append(f"behind {figures.behind}")
     parts.append(f"state {figures.state_rows} rows {bytes_text(figures.state_bytes)}")
+    if patterns := pattern_rows(figures):
+        parts[-1] += f" ({', '.join(f'{name} {rows}' for name, rows in patterns.items())})"
     parts.append(f"late {figures.late} dead {figures.dead}")
     return " ".join(parts)
+
+
+def pattern_rows(figures: Figures) -> dict[str, int]:
+    """Return how many rows of state each pattern has, if there is other state beside it.
+
+    >>> operators = {"pattern scans": {"rows": 7.0}, "pattern bursts": {"rows": 2.0}, "2 stateStoreSave": {"rows": 9.0}}
+    >>> pattern_rows(Figures("q", 0, 0, 0, 0, 0, timedelta(0), None, None, 18, 0, 0, 0, operators=operators))
+    {'scans': 7, 'bursts': 2}
+    """
+    found = {
+        name.removeprefix(PATTERN): int(values.get("rows", 0))
+        for name, values in figures.operators.items()
+        if name.startswith(PATTERN)
+    }
+    return found if len(figures.operators) > 1 else {}
 
 
 def watermark_text(watermark_at: datetime, now: datetime) -> str:
@@ -136,7 +108,7 @@ def bytes_text(size: int) -> str:
 
 
 def dead_notices(figures: Iterable["Progress"], plan: Plan, known: set[str] | None = None) -> Iterator[str]:
-    """Yield, once for each stream, how many of its records did not parse and where to look at them."""
+    """Yield, once for each stream and table, how many of its records did not parse and where to look at them."""
     worst: dict[str, int] = {}
     for each in figures:
         for stream, dead in each.dead_of.items():
@@ -146,7 +118,8 @@ def dead_notices(figures: Iterable["Progress"], plan: Plan, known: set[str] | No
             continue
         if known is not None:
             known.add(stream)
-        name = plan.streams[stream].name if stream in plan.streams else stream
+        source = plan.streams.get(stream) or plan.tables.get(stream)
+        name = source.name if source is not None else stream
         records = "1 record" if dead == 1 else f"{dead} records"
         yield f"{records} of {name} did not parse; see: SELECT * FROM {name}.dead"
 

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from headrace.cli.client import OtherwiseHere
+from headrace.cli.listing import Rows
+from headrace.cli.view_rows import rows, show
+
 if TYPE_CHECKING:
+    from headrace.cli.view_server import ServedView
     from headrace.views.definition import ViewStore
     from headrace.views.locations import Location
     from headrace.views.reading import View
@@ -16,24 +21,37 @@ if TYPE_CHECKING:
 __all__ = ["view_app"]
 
 view_app = typer.Typer(help="Read materialised views: by key, by SQL, or as they change.")
+view_app.command()(rows)
+view_app.command()(show)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The view.", show_default=False)]
-Rows = Annotated[Literal["table", "json", "csv"], typer.Option("--output", help="How rows are printed.")]
 Chosen = Annotated[
     str | None,
     typer.Option("--application", metavar="NAME", help="The application, or its file, if several have the view."),
 ]
 
-_LISTED = ("view", "application", "store", "key", "rows", "batch", "watermark")
+_LISTED = ("view", "application", "store", "key", "rows", "batch", "watermark", "positions")
 
 
 @view_app.command("list")
-def list_views(output: Rows = "table", application: Chosen = None) -> None:
-    """List the views that applications on this machine keep."""
+def list_views(output: Rows = "table", application: Chosen = None, server: OtherwiseHere = None) -> None:
+    """List the views that applications on this machine, or the jobs of a server, keep."""
+    if server is not None:
+        from headrace.cli import view_server
+
+        _without(application)
+        view_server.list_views(server, output)
+        return
+    from headrace.cli.positions import as_values, in_short
     from headrace.cli.render import print_rows
     from headrace.views.locations import find_application
 
-    rows = [row for location in find_application(application) for row in _listed(location)]
+    told = as_values if output == "json" else in_short
+    rows = [
+        {**row, "positions": told(row["positions"])}
+        for location in find_application(application)
+        for row in _listed(location)
+    ]
     print_rows(rows, [*_LISTED, "age" if output == "table" else "at"], output, sys.stdout)
 
 
@@ -46,8 +64,15 @@ def get(
     ] = None,
     output: Rows = "table",
     application: Chosen = None,
+    server: OtherwiseHere = None,
 ) -> None:
     """Print the rows of a key; exit 1 if there is none."""
+    if server is not None:
+        from headrace.cli import view_server
+
+        _without(application)
+        view_server.get_row(server, name, key or [], output)
+        return
     from headrace.cli.render import print_rows
     from headrace.errors import HeadraceError
     from headrace.views.reading_keys import key_from_text
@@ -66,12 +91,20 @@ def query(
     sql: Annotated[str, typer.Argument(metavar="SELECT", help="One SELECT over views.", show_default=False)],
     output: Rows = "table",
     application: Chosen = None,
+    server: OtherwiseHere = None,
 ) -> None:
     """Answer a SELECT over views, all as of one batch."""
+    if server is not None:
+        from headrace.cli import view_server
+
+        _without(application)
+        view_server.query_views(server, sql, output)
+        return
     from headrace.cli.render import print_rows
+    from headrace.views.names import told_apart
 
     columns, rows = _store_of(sql, application).query(sql)
-    names = _told_apart(columns)
+    names = told_apart(columns)
     print_rows([dict(zip(names, row, strict=True)) for row in rows], names, output, sys.stdout)
 
 
@@ -86,13 +119,14 @@ def follow(
     ] = None,
     output: Rows = "table",
     application: Chosen = None,
+    server: OtherwiseHere = None,
 ) -> None:
     """Print the changes of a view as they happen, with _change (insert or delete) last. Ctrl-C ends."""
     from headrace.cli.signals import Stopping
     from headrace.cli.view_changes import ChangePrinter
 
     after = _position(start)
-    view = _view(name, application)
+    view = _view(name, application) if server is None else _served(server, name, application)
     printer = ChangePrinter(view.columns, output, sys.stdout)
     stopping = Stopping(told=lambda: None)
     timer = threading.Timer(seconds, stopping.event.set) if seconds is not None else None
@@ -123,6 +157,18 @@ def _view(name: str, application: str | None) -> "View":
     from headrace.views.reading import View
 
     return View(_open(find(name, application)), name)
+
+
+def _served(server: str, name: str, application: str | None) -> "ServedView":
+    from headrace.cli.view_server import served_view
+
+    _without(application)
+    return served_view(server, name)
+
+
+def _without(application: str | None) -> None:
+    if application is not None:
+        raise typer.BadParameter("a server knows jobs: write JOB.NAME in place of --application", param_hint="--server")
 
 
 def _store_of(sql: str, application: str | None) -> "ViewStore":
@@ -170,6 +216,7 @@ def _listed(location: "Location") -> Iterator[dict[str, Any]]:
                 "rows": count,
                 "batch": reflects.batch,
                 "watermark": reflects.watermark,
+                "positions": reflects.positions,
                 "at": reflects.at,
                 "age": None if reflects.at is None else duration_text(datetime.now(UTC) - reflects.at),
             }
@@ -180,15 +227,3 @@ def _listed(location: "Location") -> Iterator[dict[str, Any]]:
 def _key_text(columns: tuple[str, ...], texts: "list[str] | tuple[()]") -> str:
     pairs = ", ".join(f"{column} = {text}" for column, text in zip(columns, texts, strict=False))
     return f"with {pairs}" if pairs else ""
-
-
-def _told_apart(columns: tuple[str, ...]) -> tuple[str, ...]:
-    """Return names that are all different: a second ``n`` is ``n_2``."""
-    names: list[str] = []
-    for column in columns:
-        name, number = column, 1
-        while name in names:
-            number += 1
-            name = f"{column}_{number}"
-        names.append(name)
-    return tuple(names)

@@ -57,8 +57,8 @@ class StreamOptions:
 
     connector: str = option(doc=_CONNECTOR_DOC, example="files")
     late: str = option(
-        doc="What becomes of a row behind the watermark: it is dropped, kept in `<stream>.late`, or accepted "
-        "like any other row as far as the query still can.",
+        doc="What becomes of a row behind the watermark: it is dropped where a query cannot take it any more, or, "
+        "besides, kept in a materialised view `<stream>_late` with the reason; `accept` is not supported yet.",
         default="drop",
         choices=("drop", "keep", "accept"),
     )

@@ -3,11 +3,10 @@
 import base64
 import json
 from collections.abc import Callable, Mapping
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
-from headrace.connectors.durations import parse_duration
 from headrace.connectors.spark_types import SparkType
 from headrace.errors import HeadraceError
 from headrace.values import json_text, json_value
@@ -93,13 +92,6 @@ def _instant(text: str) -> datetime:
     return datetime.fromisoformat(text).astimezone(UTC)
 
 
-def _interval(text: str) -> timedelta:
-    found = parse_duration(text.removeprefix("-"))
-    if found is None:
-        raise ValueError(f"no interval: {text}")
-    return -found if text.startswith("-") else found
-
-
 _WHOLE = frozenset({"tinyint", "smallint", "int", "bigint"})
 _READERS: Mapping[str, Decode] = {
     **dict.fromkeys(_WHOLE, int),
@@ -113,6 +105,6 @@ _READERS: Mapping[str, Decode] = {
     "timestamp": _instant,
     "timestamp_ntz": datetime.fromisoformat,
     "time": time.fromisoformat,
-    "interval": _interval,
+    "interval": str,
     "void": str,
 }

@@ -29,10 +29,10 @@ def open_view(application: Application, name: str) -> View | None:
     kept = kept_by(application)
     if options.store != "sqlite":
         store = kept.store_of(options)
-    elif kept.path_of(options).is_file():
-        store = SqliteViewStore(kept.path_of(options), read_only=True)
     else:
-        return None
+        store = SqliteViewStore(kept.path_of(options), read_only=True)
+        if not store.made():
+            return None
     return View(store, name) if name.lower() in {each.name.lower() for each in store.views()} else None
 
 

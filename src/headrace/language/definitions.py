@@ -55,6 +55,7 @@ class Body:
     columns: list[ColumnDefinition] = field(default_factory=list)
     watermark: Watermark | None = None
     primary_key: tuple[str, ...] = ()
+    key_span: Span | None = None
 
 
 def table_body(cursor: Cursor) -> Body:
@@ -80,7 +81,9 @@ def _item(cursor: Cursor, body: Body) -> None:
         if body.primary_key:
             raise cursor.error("a second PRIMARY KEY")
         cursor.accept("PRIMARY", "KEY")
+        opening = cursor.peek()
         body.primary_key = names(cursor, "a column of the key")
+        body.key_span = cursor.since(opening) if opening is not None else None
     elif cursor.word(1) == "FOR" and first is not None:
         raise cursor.error(f"unexpected {found(first)}", hint=did_you_mean(first.text, ["WATERMARK"]))
     else:
@@ -207,6 +210,11 @@ def _check_names(cursor: Cursor, body: Body) -> None:
         if column.name.lower() in seen:
             raise HeadraceError(f"column {column.name} is defined twice", span=column.span)
         seen.add(column.name.lower())
+    for name in body.primary_key:
+        if name.lower() not in seen:
+            known = [column.name for column in body.columns]
+            hint = did_you_mean(name, known, f"There are: {', '.join(known)}.")
+            raise HeadraceError(f'the primary key names an unknown column "{name}"', span=body.key_span, hint=hint)
 
 
 def names(cursor: Cursor, what: str) -> tuple[str, ...]:

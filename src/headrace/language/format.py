@@ -19,6 +19,7 @@ from headrace.language.statements import (
     Drop,
     Explain,
     InsertInto,
+    Observe,
     Option,
     OptionValue,
     Query,
@@ -54,6 +55,8 @@ def format_statement(statement: Statement) -> str:
             return f"INSERT INTO {_name(target.text)}{_names(columns)}\n{_query(query)}"
         case SelectRows(query):
             return _query(query)
+        case Observe(name, query):
+            return f"OBSERVE {_name(name.text)} AS\n{_query(query)}"
         case SetOption(name, value):
             return f"SET {_option_name(name)} = {_value(value)}"
         case Explain(inner):

@@ -24,6 +24,7 @@ from headrace.language.statements import (
     Drop,
     Explain,
     InsertInto,
+    Observe,
     Option,
     Query,
     SelectRows,
@@ -40,6 +41,7 @@ SHOWN = (*(f"{kind}S" for kind in KINDS), "OPTIONS")
 STARTS = (
     "CREATE",
     "INSERT",
+    "OBSERVE",
     "SET",
     "EXPLAIN",
     "SHOW",
@@ -286,6 +288,14 @@ def _insert(cursor: Cursor) -> Statement:
     return InsertInto(target, columns, rows, cursor.since(first))
 
 
+def _observe(cursor: Cursor) -> Statement:
+    first = cursor.take()
+    name = cursor.name("the observation's name")
+    cursor.expect("AS", hint="Write OBSERVE name AS SELECT count(*) AS n FROM stream.")
+    rows = query(cursor)
+    return Observe(name, rows, cursor.since(first))
+
+
 def _set(cursor: Cursor) -> Statement:
     first = cursor.take()
     name = definitions.option_name(cursor)
@@ -342,6 +352,7 @@ def _drop(cursor: Cursor) -> Statement:
 _READERS: dict[str, Callable[[Cursor], Statement]] = {
     "CREATE": _create,
     "INSERT": _insert,
+    "OBSERVE": _observe,
     "SET": _set,
     "EXPLAIN": _explain,
     "SHOW": _show,

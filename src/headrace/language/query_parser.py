@@ -292,7 +292,12 @@ class HeadraceParser(SparkParser):
         return call
 
     def _parse_unary(self) -> exp.Expr | None:
-        return self._parse_semantics() if self._at_semantics() else super()._parse_unary()
+        if self._at_semantics():
+            return self._parse_semantics()
+        if self._lacks_call():
+            word = self.peek().text.upper()
+            raise self.error(f"{word} stands before a call", hint=f"Write {word} LAST(…) or {word} FIRST(…).")
+        return super()._parse_unary()
 
     def _at_semantics(self) -> bool:
         """Say whether FINAL or RUNNING stands before a call."""
@@ -301,6 +306,16 @@ class HeadraceParser(SparkParser):
             word.text.upper() in {"FINAL", "RUNNING"}
             and name.token_type not in {TokenType.L_PAREN, TokenType.DOT, TokenType.ALIAS}
             and opening.token_type == TokenType.L_PAREN
+        )
+
+    def _lacks_call(self) -> bool:
+        """Say whether FINAL or RUNNING stands before a column of a variable."""
+        word, name, dot = self.peek(), self.peek(1), self.peek(2)
+        return bool(
+            word.token_type == TokenType.VAR
+            and word.text.upper() in {"FINAL", "RUNNING"}
+            and name.token_type in {TokenType.VAR, TokenType.IDENTIFIER}
+            and dot.token_type == TokenType.DOT
         )
 
     def _parse_semantics(self) -> exp.Expr | None:

@@ -108,6 +108,11 @@ def _measure(parser: "HeadraceParser") -> MatchMeasure:
 
 def _rows(parser: "HeadraceParser") -> str | None:
     if parser.accept_words("ONE", "ROW", "PER", "MATCH"):
+        token = parser.peek()
+        for ending in _ENDINGS:
+            if parser.accept_words(*ending.split()):
+                hint = f"Write ALL ROWS PER MATCH {ending}, or ONE ROW PER MATCH alone."
+                raise parser.error(f"{ending} stands behind ALL ROWS PER MATCH", token=token, hint=hint)
         return "ONE ROW PER MATCH"
     if not parser.accept_words("ALL", "ROWS", "PER", "MATCH"):
         return None
@@ -145,13 +150,23 @@ def _pattern(parser: "HeadraceParser") -> Pattern:
         )
     opening = parser.expect_type(TokenType.L_PAREN, "(")
     depth = 1
-    while parser.peek() and depth:
+    while parser.peek() and depth and not _at_clause(parser):
         kind = parser.take().token_type
         depth += (kind == TokenType.L_PAREN) - (kind == TokenType.R_PAREN)
     if depth:
         raise parser.error('")" is missing after PATTERN', token=opening)
     source = parser.source or Source("sql", parser.sql)
     return parse_pattern(source, opening.end + 1, parser.previous().start)
+
+
+def _at_clause(parser: "HeadraceParser") -> bool:
+    """Say whether a clause begins that stands behind PATTERN, so that the parenthesis of the pattern is not closed."""
+    word, second, third = (parser.peek(i).text.upper() for i in range(3))
+    return (
+        (word == "DEFINE" and third == "AS")
+        or (word == "SUBSET" and third == "=")
+        or (word, second) in {("WITHIN", "INTERVAL"), ("ON", "TIMEOUT")}
+    )
 
 
 def _within(parser: "HeadraceParser") -> exp.Expr | None:

@@ -15,7 +15,8 @@ Node = TypeVar("Node", bound=exp.Expr)
 def span_of(expression: exp.Expr, source: Source) -> Span:
     """Return the smallest span that covers an expression and all that it holds.
 
-    An expression that was not parsed from the source, and holds nothing that was, spans the whole text.
+    One that holds no place of its own, such as a bare keyword, is where what it stands in is. An expression that was
+    not parsed from the source, and stands in nothing that was, spans the whole text.
     """
     start, end = len(source.text), -1
     for node in expression.walk():
@@ -23,9 +24,9 @@ def span_of(expression: exp.Expr, source: Source) -> Span:
         if meta.get("start") is not None and meta.get("end") is not None:
             start = min(start, meta["start"])
             end = max(end, meta["end"] + 1)
-    if end < 0:
-        return Span(source, 0, len(source.text))
-    return Span(source, start, end)
+    if end >= 0:
+        return Span(source, start, end)
+    return Span(source, 0, len(source.text)) if expression.parent is None else span_of(expression.parent, source)
 
 
 def place(node: Node, first: Token, last: Token) -> Node:

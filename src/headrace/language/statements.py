@@ -162,6 +162,15 @@ class SelectRows:
 
 
 @dataclass(frozen=True, slots=True)
+class Observe:
+    """``OBSERVE name AS SELECT aggregates FROM stream``: figures of each batch."""
+
+    name: Name
+    query: Query
+    span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
 class SetOption:
     """``SET name = value``."""
 
@@ -213,6 +222,7 @@ Statement = (
     | CreateFunction
     | InsertInto
     | SelectRows
+    | Observe
     | SetOption
     | Explain
     | Show

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from headrace.errors import HeadraceError, Source, Span
 from headrace.language.mistakes import did_you_mean
 
-__all__ = ["fill"]
+__all__ = ["fill", "references"]
 
 _PARTS = re.compile(
     r"""
@@ -59,6 +59,23 @@ def fill(text: str, name: str, variables: Mapping[str, str]) -> Source:
             case _:
                 filled.append(found[0])
     return Source(name, "".join(filled) + text[position:])
+
+
+def references(text: str) -> dict[str, str | None]:
+    r"""Return the names of the variables in a text, in their order, each with its default.
+
+    >>> references("SELECT '${WHO}', ${N:-3} -- ${NOT}\nFROM ${TABLE}, $${x}")
+    {'WHO': None, 'N': '3', 'TABLE': None}
+    """
+    found: dict[str, str | None] = {}
+    position = 0
+    while part := _PARTS.search(text, position):
+        position = _comment_end(text, part.end()) if part.lastgroup == "block" else part.end()
+        if part.lastgroup in {"bare", "string", "raw"}:
+            for reference in _REFERENCE.findall(part[0]):
+                if named := _NAMED.match(reference):
+                    found.setdefault(named[1], named[2])
+    return found
 
 
 def _comment_end(text: str, position: int) -> int:

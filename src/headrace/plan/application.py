@@ -7,18 +7,21 @@ from typing import Any
 from sqlglot import exp
 
 from headrace.catalog.build import function_of, sink_of, stream_of, table_of
+from headrace.catalog.imports import Import, imported
 from headrace.catalog.objects import Function, Sink, Stream, Table
 from headrace.catalog.view_options import view_options
 from headrace.connectors.kafka.metadata import METADATA, with_columns
-from headrace.errors import HeadraceError, PlanError, Source
+from headrace.errors import HeadraceError, PlanError, Source, shallow
 from headrace.language import statements as st
 from headrace.plan import types
 from headrace.plan.binding import Binder
-from headrace.plan.context import Context, lookup_names
+from headrace.plan.context import COMPANIONS, DEAD, LATE, Context, lookup_names
 from headrace.plan.explain import explain_relation
 from headrace.plan.feeding import feed_sink, view_key
 from headrace.plan.keys import key_of
+from headrace.plan.late import late_relation
 from headrace.plan.lookups import looked_up
+from headrace.plan.observing import Observation, check_observed, observation_of, stream_name
 from headrace.plan.outputs import Answer, Output
 from headrace.plan.queries import plan_query, renamed
 from headrace.plan.real_time import check_real_time, is_real_time
@@ -52,6 +55,9 @@ class Plan:
     sets: list[st.SetOption] = field(default_factory=list)
     settings: Settings = field(default_factory=Settings)
     statements: int = 0
+    imports: dict[str, Import] = field(default_factory=dict)
+    """What other jobs have that it reads; their streams and tables are among its own, under names with a dot."""
+    observations: dict[str, Observation] = field(default_factory=dict)
 
     def relation(self, name: str) -> Relation:
         """Return the relation of a view, stream, table, sink or companion, for a program that asks."""
@@ -77,12 +83,19 @@ def plan_application(parsed: Iterable[st.Statement], source: Source, plan: Plan 
     plan = plan if plan is not None else Plan()
     for statement in parsed:
         try:
-            _plan_statement(statement, source, plan)
+            with shallow("the statement"):
+                _plan_statement(statement, source, plan)
         except HeadraceError as error:
             if error.span is None:
                 error.span = statement.span
             raise
         plan.statements += 1
+    with shallow():
+        return _settled(plan)
+
+
+def _settled(plan: Plan) -> Plan:
+    """Return a plan with what all its statements together say of each output."""
     plan.settings = read_settings(plan.sets)
     plan.outputs = [_in_real_time(output, plan.settings) for output in plan.outputs]
     for output in plan.outputs:
@@ -105,18 +118,27 @@ def define_relation(plan: Plan, name: str, fields: tuple[Field, ...], kind: Kind
     plan.relations[name.lower()] = Relation(ReadRelation(name.lower(), kind is Kind.STATIC), fields, kind, times)
 
 
+def define_import(plan: Plan, what: Import) -> None:
+    """Make what another job has known to later statements, as ``JOB.NAME``."""
+    found, source = imported(what)
+    plan.imports[what.name.lower()] = what
+    if isinstance(found, Stream):
+        _add_stream(found, source, plan)
+    else:
+        _add_table(found, plan)
+
+
 def _plan_statement(statement: st.Statement, source: Source, plan: Plan) -> None:
     match statement:
         case st.CreateStream():
             if _is_new(plan, statement.name, "STREAM", statement.if_not_exists):
-                _create_stream(statement, source, plan)
+                stream = stream_of(statement)
+                _add_stream(stream, source, plan)
+                if stream.common.late == "keep":
+                    _keep_late(stream, plan)
         case st.CreateTable():
             if _is_new(plan, statement.name, "TABLE", statement.if_not_exists):
-                table = table_of(statement)
-                plan.tables[table.name.lower()] = table
-                fields = tuple(Field(c.name, c.type or types.UNKNOWN) for c in table.columns)
-                kind = Kind.CHANGELOG if table.live else Kind.STATIC
-                plan.relations[table.name.lower()] = Relation(ReadTable(table), fields, kind)
+                _add_table(table_of(statement), plan)
         case st.CreateView():
             if _is_new(plan, statement.name, "VIEW", statement.if_not_exists):
                 _create_view(statement, source, plan)
@@ -137,6 +159,8 @@ def _plan_statement(statement: st.Statement, source: Source, plan: Plan) -> None
             plan.outputs.append(
                 Output(f"query_{number}", relation, None, "select", key=key_of(relation), span=statement.span)
             )
+        case st.Observe():
+            _observe(statement, source, plan)
         case st.SetOption():
             plan.sets.append(statement)
             read_settings(plan.sets)
@@ -171,8 +195,16 @@ def _is_new(plan: Plan, name: st.Name, kind: str, if_not_exists: bool) -> bool:
     )
 
 
-def _create_stream(statement: st.CreateStream, source: Source, plan: Plan) -> None:
-    stream = stream_of(statement)
+def _add_table(table: Table, plan: Plan) -> None:
+    plan.tables[table.name.lower()] = table
+    fields = tuple(Field(c.name, c.type or types.UNKNOWN) for c in table.columns)
+    kind = Kind.CHANGELOG if table.live else Kind.STATIC
+    plan.relations[table.name.lower()] = Relation(ReadTable(table), fields, kind)
+    if table.live and table.connector != "view":
+        plan.relations[f"{table.name.lower()}{DEAD}"] = Relation(ReadDead(table), DEAD_FIELDS, Kind.APPEND)
+
+
+def _add_stream(stream: Stream, source: Source, plan: Plan) -> None:
     stored = tuple(Field(c.name, c.type or types.UNKNOWN) for c in stream.stored)
     stored += tuple(Field(each.column, exp.DataType.build(each.type, dialect="spark")) for each in METADATA)
     scope = Scope(source, [Item(stream.name, stored, tuple(f.name for f in stored))])
@@ -194,7 +226,32 @@ def _create_stream(statement: st.CreateStream, source: Source, plan: Plan) -> No
     lower = stream.name.lower()
     plan.streams[lower] = stream
     plan.relations[lower] = Relation(Scan(stream), tuple(fields), Kind.APPEND, times)
-    plan.relations[f"{lower}.dead"] = Relation(ReadDead(stream), DEAD_FIELDS, Kind.APPEND)
+    plan.relations[f"{lower}{DEAD}"] = Relation(ReadDead(stream), DEAD_FIELDS, Kind.APPEND)
+    late = late_relation(stream, fields)
+    if late is not None:
+        plan.relations[f"{lower}{LATE}"] = late
+
+
+def _keep_late(stream: Stream, plan: Plan) -> None:
+    """Keep the late rows of a stream in a materialised view of its own, as the user would who wrote it."""
+    name = f"{stream.name}_late"
+    if name.lower() in plan.names:
+        raise PlanError(
+            f"late = 'keep' makes a view \"{name}\", and there is something else of that name",
+            hint=f"Leave the option out, and keep the rows of {stream.name}{LATE} in a view or sink of your own.",
+            span=stream.span,
+        )
+    relation = plan.relations[f"{stream.name.lower()}{LATE}"]
+    options = view_options((), f'view "{name}"', stream.span)
+    _add_view(Output(name, relation, None, "view", options, span=stream.span), plan)
+
+
+def _add_view(output: Output, plan: Plan) -> None:
+    lower = output.name.lower()
+    plan.views[lower] = plan.relations[lower] = output.relation
+    plan.names[lower] = "MATERIALIZED VIEW"
+    plan.materialized.add(lower)
+    plan.outputs.append(output)
 
 
 def _computed_type(column: st.ColumnDefinition, scope: Scope, plan: Plan) -> exp.DataType:
@@ -224,15 +281,12 @@ def _create_view(statement: st.CreateView, source: Source, plan: Plan) -> None:
             hint="Write CREATE MATERIALIZED VIEW: its rows are then kept.",
             span=statement.options[0].span,
         )
-    plan.views[lower] = relation
-    plan.relations[lower] = relation
     if statement.materialized:
         options = view_options(statement.options, owner, statement.name.span)
         key = view_key(options, relation, statement)
-        plan.names[lower] = "MATERIALIZED VIEW"
-        plan.materialized.add(lower)
-        output = Output(statement.name.text, relation, None, "view", options, key, span=statement.span)
-        plan.outputs.append(output)
+        _add_view(Output(statement.name.text, relation, None, "view", options, key, span=statement.span), plan)
+    else:
+        plan.views[lower] = plan.relations[lower] = relation
 
 
 def _insert(statement: st.InsertInto, source: Source, plan: Plan) -> None:
@@ -251,6 +305,15 @@ def _insert(statement: st.InsertInto, source: Source, plan: Plan) -> None:
     while name.lower() in taken:
         name, number = f"{sink.name}_{number}", number + 1
     plan.outputs.append(feed_sink(sink, statement.query, statement.columns, plan.context(source), name))
+
+
+def _observe(statement: st.Observe, source: Source, plan: Plan) -> None:
+    lower = statement.name.text.lower()
+    if lower in plan.observations:
+        raise PlanError(f'"{statement.name.text}" is observed twice', span=statement.name.span)
+    planned = plan_query(statement.query.tree, plan.context(source), statement.query.emit)
+    stream = plan.streams.get(stream_name(statement.query.tree).lower())
+    plan.observations[lower] = observation_of(statement, planned, stream, source)
 
 
 def _explain(statement: st.Explain, source: Source, plan: Plan) -> Answer:
@@ -289,6 +352,13 @@ def _describe(statement: st.Describe, source: Source, plan: Plan) -> Answer:
     return Answer(("column", "type", "note"), rows)
 
 
+def _made_by(output: Output) -> tuple[str, ...]:
+    """Return the view or the sink without which there would be no such output."""
+    if output.sink is not None:
+        return (output.sink.name.lower(),)
+    return (output.name.lower(),) if output.role == "view" else ()
+
+
 def _drop(statement: st.Drop, plan: Plan) -> None:
     lower = statement.name.text.lower()
     kind = plan.names.get(lower)
@@ -308,8 +378,10 @@ def _drop(statement: st.Drop, plan: Plan) -> None:
     del plan.names[lower]
     for known in (plan.streams, plan.tables, plan.views, plan.sinks, plan.functions, plan.relations):
         known.pop(lower, None)
-    plan.relations.pop(f"{lower}.dead", None)
+    for companion in COMPANIONS:
+        plan.relations.pop(f"{lower}{companion}", None)
     plan.materialized.discard(lower)
+    plan.outputs = [each for each in plan.outputs if lower not in _made_by(each)]
     plan.outputs = [output for output in plan.outputs if output.name.lower() != lower]
 
 
@@ -321,6 +393,7 @@ def check_runnable(plan: Plan) -> None:
             detail="The application defines names, but publishes no rows.",
             hint="Add a SELECT, a CREATE SINK … AS SELECT, or a CREATE MATERIALIZED VIEW.",
         )
+    check_observed(plan.observations.values(), plan.outputs)
 
 
-__all__ = ["Answer", "Output", "Plan", "check_runnable", "define_relation", "plan_application"]
+__all__ = ["Answer", "Output", "Plan", "check_runnable", "define_import", "define_relation", "plan_application"]

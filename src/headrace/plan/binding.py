@@ -11,9 +11,27 @@ from headrace.errors import PlanError, Span
 from headrace.plan import types
 from headrace.plan.context import check_composable
 from headrace.plan.scope import Scope, did_you_mean
+from headrace.plan.single import single
 from headrace.plan.steps import Lookup, Relation, Scalar
 
 PlanSubquery = Callable[[exp.Expr], Relation]
+INNER = "headrace_inner"
+"""What stands before the columns of a subquery in what it says of the outer row."""
+
+OF_EACH = "of each outer row"
+"""How a subquery is marked in a tree in which there are columns of the outer row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Correlated:
+    """A subquery that speaks of the outer row: its rows, what it gives of them, and which belong to one outer row."""
+
+    relation: Relation
+    values: tuple[exp.Expr, ...]
+    tests: tuple[exp.Expr, ...]
+
+
+Correlate = Callable[[exp.Expr, Scope], Correlated | None]
 
 
 @dataclass(slots=True)
@@ -24,6 +42,7 @@ class Binder:
     functions: Mapping[str, Function]
     plan_subquery: PlanSubquery
     lookup_name: Callable[[], str]
+    correlate: Correlate = lambda _tree, _scope: None
     replacements: dict[exp.Expr, exp.Expr] = field(default_factory=dict)
 
     def bind(self, tree: exp.Expr) -> Scalar:
@@ -46,7 +65,7 @@ class Binder:
 
     def resolve(self, tree: exp.Expr, lookups: list[Lookup]) -> exp.Expr:
         """Return a copy of an expression in which columns and subqueries are resolved."""
-        if tree in self.replacements:
+        if self.replacements and tree in self.replacements:
             replaced = self.replacements[tree].copy()
             _keep_position(tree, replaced)
             return replaced
@@ -57,7 +76,7 @@ class Binder:
         ):
             return self._lookup(tree, lookups)
         tree = _with_unit(tree)
-        copy = tree.copy()
+        copy = _without_parts(tree)
         for key, value in tree.args.items():
             if isinstance(value, exp.Expr):
                 copy.set(key, self.resolve(value, lookups))
@@ -66,6 +85,8 @@ class Binder:
                     key,
                     [self.resolve(v, lookups) if isinstance(v, exp.Expr) else v for v in value],
                 )
+            else:
+                copy.args[key] = value
         return copy
 
     def _column(self, tree: exp.Column, lookups: list[Lookup]) -> exp.Expr:
@@ -81,21 +102,62 @@ class Binder:
         query = tree.args.get("query") or tree.this
         inner = query.this if isinstance(query, exp.Subquery) else query
         try:
+            of_each = self.correlate(tree, self.scope)
+            if of_each is not None:
+                return self._of_each(tree, of_each, lookups)
             relation = self.plan_subquery(inner)
         except PlanError as error:
             raise self._correlated(inner, error) from error
         check_composable(relation, self.scope.span(tree))
+        if not isinstance(tree, (exp.In, exp.Exists)):
+            relation = single(relation, self.scope.span(tree))
         name = self.lookup_name()
         lookups.append(Lookup(name, relation))
         columns = [exp.column(exp.to_identifier(each.name, quoted=True)) for each in relation.fields]
         select = exp.select(*columns).from_(exp.to_identifier(name, quoted=True))
         if isinstance(tree, exp.In):
+            self._check_in(tree, len(columns))
             return exp.In(this=self.resolve(tree.this, lookups), query=select.subquery())
         if isinstance(tree, exp.Exists):
             return exp.Exists(this=select)
         scalar = select.subquery()
         scalar.type = relation.fields[0].type
         return scalar
+
+    def _of_each(self, tree: exp.Expr, found: Correlated, lookups: list[Lookup]) -> exp.Expr:
+        """Return a subquery that Spark asks for each outer row."""
+        check_composable(found.relation, self.scope.span(tree))
+        view = self.lookup_name()
+        lookups.append(Lookup(view, found.relation))
+        kinds = {each.name: each.type for each in found.relation.fields}
+
+        def placed(node: exp.Expr) -> exp.Expr:
+            if not isinstance(node, exp.Column):
+                return node
+            if node.table != INNER:
+                return self._column(node, lookups)
+            column = exp.column(exp.to_identifier(node.name, quoted=True), table=exp.to_identifier(view, quoted=True))
+            column.type = kinds[node.name]
+            return column
+
+        values = [value.copy().transform(placed) for value in found.values] or [exp.Literal.number(1)]
+        tests = [test.copy().transform(placed) for test in found.tests]
+        select = exp.select(*values).from_(exp.to_identifier(view, quoted=True)).where(*tests, copy=False)
+        select.meta[OF_EACH] = True
+        if isinstance(tree, exp.In):
+            self._check_in(tree, len(values))
+            return exp.In(this=self.resolve(tree.this, lookups), query=select.subquery(copy=False))
+        if isinstance(tree, exp.Exists):
+            return exp.Exists(this=select)
+        scalar = select.subquery(copy=False)
+        scalar.type = types.type_of(types.annotate(values[0]))
+        return scalar
+
+    def _check_in(self, tree: exp.In, columns: int) -> None:
+        wanted = len(tree.this.expressions) if isinstance(tree.this, exp.Tuple) else 1
+        if columns != wanted:
+            count = "one column" if wanted == 1 else f"{wanted} columns"
+            raise PlanError(f"IN takes a query of {count} here", span=self.scope.span(tree.args["query"]))
 
     def _correlated(self, query: exp.Expr, error: PlanError) -> PlanError:
         """Return a better error for a subquery that fails because it speaks of the rows outside it."""
@@ -105,7 +167,7 @@ class Binder:
             if column.table and any(item.alias.lower() == column.table.lower() for item in self.scope.items):
                 return PlanError(
                     "a subquery that speaks of the rows outside it cannot stand here",
-                    detail="It can stand in WHERE as EXISTS, NOT EXISTS, IN or NOT IN, alone or with AND.",
+                    detail="It can stand in SELECT and WHERE, and speak of the outer row in its own WHERE.",
                     hint="Write it so, or join with a grouped subquery by what both have in common.",
                     span=self.scope.span(column),
                 )
@@ -173,6 +235,21 @@ def _with_unit(tree: exp.Expr) -> exp.Expr:
         return tree
     copy = tree.copy()
     copy.set("expressions", [exp.Var(this=unit.name.upper()), *copy.expressions[1:]])
+    return copy
+
+
+def with_units(tree: exp.Expr) -> exp.Expr:
+    """Return a copy of an expression in which units of time are words wherever a function takes one."""
+    made: exp.Expr = tree.transform(_with_unit)
+    return made
+
+
+def _without_parts(tree: exp.Expr) -> exp.Expr:
+    """Return a copy of a node alone: one of all below it, at every level, would take the square of the time."""
+    copy = tree.__class__()
+    copy.comments = None if tree.comments is None else list(tree.comments)
+    copy.type = None if tree.type is None else tree.type.copy()
+    copy.meta.update(tree.meta)
     return copy
 
 

@@ -12,6 +12,9 @@ from headrace.language.spans import span_of
 from headrace.plan.scope import did_you_mean
 from headrace.plan.steps import Kind, Relation, is_maintained
 
+COMPANIONS = (DEAD, LATE) = (".dead", ".late")
+"""What follows the name of a stream in those of its companions: what does not parse, and what comes too late."""
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
@@ -27,9 +30,23 @@ class Context:
         found = self.relations.get(name.lower())
         if found is not None:
             return found
-        if name.lower().endswith(".late") and name.lower().removesuffix(".late") in self.relations:
-            raise not_supported("reading the late rows of a stream", span)
-        shown = [each for each in self.relations if not each.endswith(".dead")]
+        head, _, companion = name.lower().partition(".")
+        if companion == "late" and head in self.relations:
+            raise PlanError(
+                f'"{head}" has no late rows',
+                detail="A row is late when the watermark of its stream has passed its time.",
+                hint=f"Give stream {head} a watermark: WATERMARK FOR at AS at - INTERVAL 5 SECONDS.",
+                span=span,
+            )
+        if head != name.lower() and head not in self.relations:
+            raise PlanError(
+                f'unknown table or stream "{name}"',
+                detail=f'A name with a dot is what another job has, here "{name.rpartition(".")[0]}"; '
+                "only a server knows its jobs.",
+                hint="Submit the application to a server: headrace job submit FILE.",
+                span=span,
+            )
+        shown = [each for each in self.relations if not each.endswith(COMPANIONS)]
         raise PlanError(f'unknown table or stream "{name}"', hint=did_you_mean(name, shown), span=span)
 
     def including(self, names: Mapping[str, Relation]) -> "Context":

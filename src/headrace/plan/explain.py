@@ -20,6 +20,7 @@ from headrace.plan.steps import (
     Filter,
     Join,
     Kind,
+    LateRows,
     Literals,
     Match,
     Method,
@@ -120,8 +121,11 @@ def describe(step: Step) -> Described:
             once = stream.connector == "socket"
             beware = (f"stream {stream.name} cannot be read again: each run starts anew, and a crash loses rows",)
             return Described(f"read stream {stream.name}", tuple(details), warnings=beware if once else ())
-        case ReadDead(stream=stream):
-            return Described(f"read what does not parse of stream {stream.name}")
+        case ReadDead(stream=source):
+            kind = "table" if isinstance(source, Table) else "stream"
+            return Described(f"read what does not parse of {kind} {source.name}")
+        case LateRows(time=time):
+            return Described(f"keep the rows that come when the watermark has passed their {time}")
         case ReadTable(table=table):
             return _describe_table(table)
         case ReadRelation(name=name):
@@ -175,6 +179,9 @@ def describe(step: Step) -> Described:
 
 
 def _describe_table(table: Table) -> Described:
+    if table.connector == "view":
+        read = "its changes are followed" if table.live else "looked up as it stands with each batch"
+        return Described(f"read view {table.name}", (read,))
     source = f"from {table.connector}{_options(table.options)}"
     if table.live:
         key = ", ".join(table.primary_key)

@@ -1,6 +1,7 @@
 """What a sink or a view is given: a query goes in, the output comes out, or why its rows do not fit there."""
 
 from headrace.catalog.objects import Sink
+from headrace.catalog.reserved import check_not_change
 from headrace.catalog.view_options import ViewOptions
 from headrace.connectors.kafka.checks import check_sink_columns
 from headrace.connectors.kafka.options import KafkaSink
@@ -11,7 +12,7 @@ from headrace.errors import PlanError
 from headrace.language import statements as st
 from headrace.plan import types
 from headrace.plan.context import Context, not_supported
-from headrace.plan.keys import key_of
+from headrace.plan.keys import key_of, keys_of
 from headrace.plan.lookups import looked_up
 from headrace.plan.outputs import Output
 from headrace.plan.queries import plan_query, renamed
@@ -39,6 +40,9 @@ def feed_sink(sink: Sink, query: st.Query, columns: tuple[str, ...], context: Co
             hint="Leave EMIT CHANGES out: the rows of a window are then final.",
             span=query.span,
         )
+    if relation.kind is Kind.CHANGELOG and sink.connector == "files":
+        for each in relation.names:
+            check_not_change(each, "a file of rows that change", query.span)
     key = key_of(relation)
     if isinstance(sink.options, (PostgresSink, SqliteSink, RedisSink)):
         key = _table_key(sink, relation, query)
@@ -63,6 +67,7 @@ def _table_key(sink: Sink, relation: Relation, query: st.Query) -> tuple[str, ..
                 span=query.span,
             )
     key = tuple(known[column.lower()] for column in sink.options.key)
+    _check_key(key, relation, query)
     if relation.kind is Kind.CHANGELOG and not key:
         key = key_of(relation)
     if relation.kind is Kind.CHANGELOG and not key:
@@ -95,10 +100,34 @@ def _check_changes(options: KafkaSink, relation: Relation, query: st.Query) -> N
             hint="Publish what the query groups by, or name it: key = 'column'.",
             span=query.span,
         )
+    names = {name.lower(): name for name in relation.names}
+    _check_key(tuple(names[column.lower()] for column in options.key), relation, query)
     if relation.kind is not Kind.CHANGELOG and options.format == "upsert" and not options.key:
         raise PlanError(
             "format upsert needs a key for rows that do not change", hint="Add key = 'column'.", span=query.span
         )
+
+
+def _check_key(key: tuple[str, ...], relation: Relation, query: st.Query) -> None:
+    """Refuse a key of which several rows are there at once: each would replace the one before it, and be lost."""
+    known = keys_of(relation)
+    if relation.kind is not Kind.CHANGELOG or not key or not known or any(each <= set(key) for each in known):
+        return
+    raise PlanError(
+        f"key {', '.join(key)} does not identify a row",
+        detail=f"The query tells its rows apart by {', '.join(key_of(relation))}; several may have the same "
+        f"{', '.join(key)}, and only one of them would be kept.",
+        hint=f"Write key = '{', '.join(key_of(relation))}', or leave it out.",
+        span=query.span,
+    )
+
+
+def key_warning(output: Output) -> str | None:
+    """Return what to beware of where rows that change are written by a key of which the query says nothing."""
+    key = getattr(output.sink.options, "key", ()) if output.sink is not None else ()
+    if not key or output.relation.kind is not Kind.CHANGELOG or keys_of(output.relation):
+        return None
+    return f"rows are written by key {', '.join(key)}: of several rows with the same one alone is kept"
 
 
 def _fitted(relation: Relation, sink: Sink, by_name: bool, context: Context, query: st.Query) -> Relation:
@@ -145,13 +174,6 @@ def view_key(options: ViewOptions, relation: Relation, statement: st.CreateView)
                     span=next(each.value_span for each in statement.options if each.name.lower() == option),
                 )
     key = tuple(known[column.lower()] for column in options.key) or key_of(relation)
-    if options.ttl is not None and not key:
-        raise PlanError(
-            "a view with a time to live needs a key",
-            detail="What is forgotten may come again, and takes the place of the row that it had.",
-            hint="Add key = 'column', or publish what identifies a row.",
-            span=statement.query.span,
-        )
     if relation.kind is Kind.CHANGELOG and not is_maintained(relation.step) and not key:
         raise PlanError(
             "a view of windows that change needs their keys among its columns",

@@ -7,7 +7,7 @@ from sqlglot import exp
 from headrace.errors import PlanError
 from headrace.language.statements import Emit
 from headrace.plan import types
-from headrace.plan.binding import Binder, aggregates_in
+from headrace.plan.binding import OF_EACH, Binder, aggregates_in
 from headrace.plan.context import check_composable, not_supported
 from headrace.plan.panes import why_not_by_panes
 from headrace.plan.scope import Scope
@@ -96,6 +96,7 @@ def group(
     scope = binder.scope
     span = scope.span(node)
     check_composable(relation, span)
+    _check_asked(keys + computed, scope)
     aggregates = _aggregates(computed, scope)
     named = _named_keys(keys)
     windowed = [key for key in named if _is_window_key(key)]
@@ -139,6 +140,18 @@ def group(
     times = frozenset() if time_key is None else frozenset({time_key})
     grouped = Relation(aggregate, fields, kind, times)
     return Grouped(grouped, tuple(named), aggregates, scope)
+
+
+def _check_asked(values: list[Scalar], scope: Scope) -> None:
+    """Refuse a subquery that is asked of each row where rows become groups."""
+    for value in values:
+        for select in value.tree.find_all(exp.Select):
+            if OF_EACH in select.meta:
+                raise not_supported(
+                    "a subquery that speaks of the rows outside it, in a grouped query,",
+                    value.span or scope.span(select),
+                    "Group in a subquery or view, and ask over it.",
+                )
 
 
 def filtered(relation: Relation, condition: Scalar) -> Relation:

@@ -26,9 +26,14 @@ from headrace.plan.steps import (
 Key = frozenset[str]
 
 
+def keys_of(relation: Relation) -> set[Key]:
+    """Return every set of columns that is known to identify a row."""
+    return _keys(relation.step, relation.names)
+
+
 def key_of(relation: Relation) -> tuple[str, ...]:
     """Return the columns that identify a row, in the order of the relation; none if there may be equal rows."""
-    keys = _keys(relation.step, relation.names)
+    keys = keys_of(relation)
     if not keys:
         return ()
     best = min(keys, key=lambda key: (len(key), sorted(key)))
@@ -160,9 +165,9 @@ def _same_type(one: exp.Expr, other: exp.Expr) -> bool:
 
 
 def _never_null(step: Step) -> set[Key]:
-    """Return the keys of a step that are those of a table: what identifies its rows is never NULL."""
+    """Return the keys of a step that are those of a table: what identifies its rows is never NULL, but in a view."""
     match step:
-        case ReadTable(table=table) if table.primary_key:
+        case ReadTable(table=table) if table.primary_key and table.connector != "view":
             known = {column.name.lower(): column.name for column in table.columns}
             return {frozenset(known[column.lower()] for column in table.primary_key)}
         case Rename(input=below, names=new):

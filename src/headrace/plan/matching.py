@@ -1,6 +1,5 @@
 """A relation and the pattern that is sought in it go in, the relation of its matches comes out."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 
 from sqlglot import exp
@@ -11,7 +10,9 @@ from headrace.language.intervals import interval
 from headrace.language.patterns import format_pattern
 from headrace.plan import types
 from headrace.plan.binding import Binder
-from headrace.plan.context import Context, not_supported
+from headrace.plan.context import Context
+from headrace.plan.late import is_judged
+from headrace.plan.match_order import MatchOrder, match_order, partition_columns, relation_field
 from headrace.plan.navigation import Navigation
 from headrace.plan.patterns import Program, TakeRow, compiled
 from headrace.plan.scope import Item, Scope
@@ -36,6 +37,7 @@ from headrace.plan.steps import (
     inputs,
 )
 
+LONGEST_WITHIN = timedelta(days=3_650_000)
 _SHOWN = {
     None: Shown.ONE_ROW,
     "ONE ROW PER MATCH": Shown.ONE_ROW,
@@ -54,29 +56,23 @@ _SKIP = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Order:
-    time: str | None
-    arrival: bool
-    ties: tuple[tuple[str, bool, bool], ...]
-    names: tuple[str, ...]
-
-
 def plan_match(node: MatchRecognize, relation: Relation, alias: str, context: Context) -> Relation:
     """Plan the search for a pattern in a relation that goes by a name."""
     _check_input(node, relation, context)
     columns = (*relation.fields, Field(CLASSIFIER, types.STRING), Field(EVIDENCE, EVIDENCE_TYPE))
     scope = Scope(context.source, [Item(alias, columns, tuple(each.name for each in columns))])
     binder = Binder(scope, context.functions, _no_subquery, context.lookup_name)
-    partition = tuple(_column(each, scope, "PARTITION BY") for each in node.partition_by)
-    order = _order(node, relation, scope)
+    partition = partition_columns(node, scope)
+    order = match_order(node, relation, scope)
+    if not order.arrival:
+        is_judged(relation.step, context.span(node.this))
     program = compiled(node.pattern, context.span(node))
     _check_program(node, program, context)
     subsets = {
         subset.this.name.lower(): tuple(_number(program, member.name) for member in subset.expressions)
         for subset in node.subsets
     }
-    navigation = Navigation(binder, program.variables, subsets)
+    navigation = Navigation(binder, program.variables, subsets, bool(node.args.get("timeout")))
     conditions = tuple(
         (_number(program, each.alias), navigation.condition(each.this, each.alias)) for each in node.definitions
     )
@@ -84,7 +80,7 @@ def plan_match(node: MatchRecognize, relation: Relation, alias: str, context: Co
     if any(each.name == EVIDENCE for each in navigation.values):
         _check_traceable(node, relation.step, context)
     shown = _SHOWN[node.args.get("rows")]
-    within = _within(node, order, context)
+    within = _within(node, order, relation.kind is Kind.STATIC, context)
     before, after = _columns(relation, partition, order, shown)
     for name in (*partition, *order.names, *((order.time,) if order.time else ()), *before, *after):
         _carry(navigation, relation, name)
@@ -105,18 +101,19 @@ def plan_match(node: MatchRecognize, relation: Relation, alias: str, context: Co
         after,
         shown,
         _SKIP[node.args.get("skip")],
-        _skip_to(node, program, subsets),
+        _skip_to(node, program, subsets, context),
         within,
         bool(node.args.get("timeout")),
+        relation.kind is Kind.STATIC,
         context.span(node),
     )
     fields = (
-        *(_field(relation, name) for name in before),
+        *(relation_field(relation, name) for name in before),
         *(Field(each.name, each.value.type) for each in measures),
-        *(_field(relation, name) for name in after),
+        *(relation_field(relation, name) for name in after),
     )
     _check_names(node, fields, context)
-    return Relation(step, fields, Kind.APPEND)
+    return Relation(step, fields, relation.kind)
 
 
 def _check_input(node: MatchRecognize, relation: Relation, context: Context) -> None:
@@ -127,8 +124,6 @@ def _check_input(node: MatchRecognize, relation: Relation, context: Context) -> 
             hint="Search the stream itself, and join or group after it.",
             span=context.span(node.this),
         )
-    if relation.kind is Kind.STATIC:
-        raise not_supported("MATCH_RECOGNIZE over a table", context.span(node.this))
 
 
 def _check_program(node: MatchRecognize, program: Program, context: Context) -> None:
@@ -159,62 +154,7 @@ def _check_traceable(node: MatchRecognize, step: Step, context: Context) -> None
             )
 
 
-def _column(node: exp.Expr, scope: Scope, clause: str) -> str:
-    bound = scope.resolve(node) if isinstance(node, exp.Column) else None
-    if not isinstance(bound, exp.Column):
-        raise PlanError(
-            f"{clause} of a pattern takes columns",
-            hint="Compute it in a subquery: FROM (SELECT *, … AS name FROM …) MATCH_RECOGNIZE (…).",
-            span=scope.span(node),
-        )
-    return bound.name
-
-
-def _order(node: MatchRecognize, relation: Relation, scope: Scope) -> _Order:
-    order = node.args.get("order")
-    terms = list(order.expressions) if order is not None else []
-    if not terms:
-        raise PlanError(
-            "MATCH_RECOGNIZE needs ORDER BY",
-            detail="A pattern speaks of rows that follow each other.",
-            hint="Order by the stream's event time, or write ORDER BY ARRIVAL.",
-            span=scope.span(node),
-        )
-    first = terms[0].this
-    if _is_arrival(first, relation):
-        if len(terms) > 1:
-            raise PlanError("ORDER BY ARRIVAL stands alone", span=scope.span(terms[1]))
-        return _Order(next(iter(sorted(relation.times)), None), True, (), ())
-    time = _column(first, scope, "ORDER BY")
-    if time not in relation.times:
-        known = ", ".join(sorted(relation.times))
-        raise PlanError(
-            f'"{time}" is not the event time of these rows',
-            detail=(
-                f"The watermark follows {known}: only it can tell that no earlier row is to come."
-                if known
-                else "No watermark tells that no earlier row is to come."
-            ),
-            hint=f"Order by {known} first." if known else f"Declare WATERMARK FOR {time}, or write ORDER BY ARRIVAL.",
-            span=scope.span(first),
-        )
-    if terms[0].args.get("desc"):
-        raise PlanError("time goes forward: DESC cannot stand first", span=scope.span(terms[0]))
-    ties = []
-    for term in terms[1:]:
-        descending = bool(term.args.get("desc"))
-        nulls_first = term.args.get("nulls_first")
-        ties.append((_column(term.this, scope, "ORDER BY"), descending, bool(nulls_first)))
-    names = tuple(name for name, _, _ in ties)
-    return _Order(time, False, tuple(ties), names)
-
-
-def _is_arrival(node: exp.Expr, relation: Relation) -> bool:
-    named = isinstance(node, exp.Column) and not node.table and node.name.upper() == "ARRIVAL"
-    return named and all(name.lower() != "arrival" for name in relation.names)
-
-
-def _within(node: MatchRecognize, order: _Order, context: Context) -> timedelta | None:
+def _within(node: MatchRecognize, order: MatchOrder, static: bool, context: Context) -> timedelta | None:
     given = node.args.get("within")
     if given is None:
         return None
@@ -223,21 +163,36 @@ def _within(node: MatchRecognize, order: _Order, context: Context) -> timedelta 
         raise ValueError("an interval without a place")
     if order.time is None:
         raise PlanError(
-            "WITHIN over rows that have no event time",
-            hint="Declare a WATERMARK for the stream: the time of a row is then known.",
+            "WITHIN over rows that have no time",
+            hint="Order by a TIMESTAMP first."
+            if static
+            else "Declare a WATERMARK for the stream: the time of a row is then known.",
             span=span,
         )
     within = interval(given, span)
     if within <= timedelta(0):
         raise PlanError("WITHIN takes an interval above zero", span=span)
+    if within > LONGEST_WITHIN:
+        raise PlanError(f"WITHIN takes an interval of at most {LONGEST_WITHIN.days:,} days", span=span)
     return within
 
 
-def _skip_to(node: MatchRecognize, program: Program, subsets: dict[str, tuple[int, ...]]) -> tuple[int, ...]:
+def _skip_to(
+    node: MatchRecognize, program: Program, subsets: dict[str, tuple[int, ...]], context: Context
+) -> tuple[int, ...]:
     variable = node.args.get("skip_variable")
     if variable is None:
         return ()
-    return subsets.get(variable.name.lower()) or (_number(program, variable.name),)
+    found = subsets.get(variable.name.lower()) or (_number(program, variable.name),)
+    to_first = _SKIP[node.args.get("skip")] is Skip.TO_FIRST
+    if program.first() <= set(found) if to_first else program.later().isdisjoint(found):
+        raise PlanError(
+            f"AFTER MATCH SKIP would always go to the first row of the match: {variable.name} stands there",
+            detail="The search would begin at the same row again, and never end.",
+            hint="Write SKIP TO NEXT ROW, or name a variable that comes later.",
+            span=context.span(variable),
+        )
+    return found
 
 
 def _number(program: Program, name: str) -> int:
@@ -245,7 +200,7 @@ def _number(program: Program, name: str) -> int:
 
 
 def _columns(
-    relation: Relation, partition: tuple[str, ...], order: _Order, shown: Shown
+    relation: Relation, partition: tuple[str, ...], order: MatchOrder, shown: Shown
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the columns that stand before and behind the measures, as the standard has them."""
     if shown is Shown.ONE_ROW:
@@ -255,15 +210,11 @@ def _columns(
     return before, tuple(name for name in relation.names if name not in before)
 
 
-def _field(relation: Relation, name: str) -> Field:
-    return next(each for each in relation.fields if each.name == name)
-
-
 def _carry(navigation: Navigation, relation: Relation, name: str) -> None:
     """Let a row have a column that no expression asks for."""
     if all(each.name != name for each in navigation.values):
         column = exp.column(exp.to_identifier(name, quoted=True))
-        column.type = _field(relation, name).type
+        column.type = relation_field(relation, name).type
         navigation.values.append(Column(name, Scalar(column, column.type)))
 
 

@@ -9,7 +9,7 @@ from headrace.errors import PlanError
 from headrace.language.expressions import MatchSemantics
 from headrace.language.functions import function_name
 from headrace.plan import types
-from headrace.plan.binding import Binder, aggregates_in
+from headrace.plan.binding import Binder, aggregates_in, with_units
 from headrace.plan.repeatable import check_value
 from headrace.plan.scope import did_you_mean
 from headrace.plan.slots import CLASSIFIER, EVIDENCE, SLOT, Asked, Slot
@@ -21,6 +21,8 @@ FACTS = {
     "timed_out": (Asked.TIMED_OUT, types.BOOLEAN),
     "awaited": (Asked.AWAITED, exp.DataType.build("array<string>", dialect="spark")),
 }
+HIDDEN = {CLASSIFIER: "CLASSIFIER", EVIDENCE: "EVIDENCE"}
+"""Columns that no user may name, and what is called instead."""
 _MOST = 10_000
 _PLACE = ("source", "partition", "position")
 
@@ -32,12 +34,22 @@ class Navigation:
     binder: Binder
     variables: tuple[str, ...]
     subsets: dict[str, tuple[int, ...]]
+    timeouts: bool = False
     values: list[Column] = field(default_factory=list)
     aggregates: list[Scalar] = field(default_factory=list)
     slots: list[Slot] = field(default_factory=list)
 
     def condition(self, tree: exp.Expr, variable: str) -> Scalar:
         """Return what must hold for a variable, over slots."""
+        for node in tree.find_all(MatchSemantics, exp.Anonymous):
+            name = "FINAL" if isinstance(node, MatchSemantics) else node.name.upper()
+            unknown = node.is_final if isinstance(node, MatchSemantics) else name in {"TIMED_OUT", "AWAITED"}
+            if unknown:
+                raise self._error(
+                    f"{name} cannot stand in DEFINE",
+                    node,
+                    "A condition sees the match only up to the row that is tried. Put it into MEASURES.",
+                )
         scalar = self._scalar(tree)
         stand_in = exp.Cast(this=exp.Null(), to=scalar.type.copy())
         stand_in.type = scalar.type
@@ -50,7 +62,8 @@ class Navigation:
 
     def _scalar(self, tree: exp.Expr) -> Scalar:
         span = self.binder.scope.span(tree)
-        bound = self._translated(tree, whole=False)
+        self._check_own(tree)
+        bound = self._translated(with_units(tree), whole=False)
         self.binder.check_functions(bound)
         for call in bound.find_all(exp.Anonymous):
             if call.name.lower() in self.binder.functions:
@@ -74,12 +87,13 @@ class Navigation:
         if isinstance(tree, (exp.Subquery, exp.Exists, exp.Select, exp.Window)):
             what = "OVER" if isinstance(tree, exp.Window) else "a subquery"
             raise self._error(f"{what} cannot stand in MATCH_RECOGNIZE", tree, "Put it around, or into a view below.")
+        if _is_star(tree):
+            raise self._star(tree)
         if isinstance(tree, exp.Column):
             return self._navigated(tree, tree, whole=whole)
         name = _called(tree)
-        if name in FACTS and not _arguments(tree):
-            asked, kind = FACTS[name]
-            return self._slot(Slot(asked, kind), tree)
+        if name in FACTS:
+            return self._fact(tree, name)
         if name in NAVIGATING or name == "classifier":
             return self._navigated(tree, tree, whole=whole)
         if name == "evidence":
@@ -94,6 +108,18 @@ class Navigation:
                 copy.set(key, [self._translated(v, whole=whole) if isinstance(v, exp.Expr) else v for v in value])
         return copy
 
+    def _fact(self, call: exp.Expr, name: str) -> exp.Expr:
+        if _arguments(call):
+            raise self._error(f"{name.upper()} takes nothing", call, f"Write {name.upper()}().")
+        if name in {"timed_out", "awaited"} and not self.timeouts:
+            raise self._error(
+                f"{name.upper()}() without ON TIMEOUT EMIT",
+                call,
+                "Without it no match that ran out of time is given: write WITHIN INTERVAL … ON TIMEOUT EMIT.",
+            )
+        asked, kind = FACTS[name]
+        return self._slot(Slot(asked, kind), call)
+
     def _navigated(self, tree: exp.Expr, place: exp.Expr, *, whole: bool) -> exp.Expr:
         """Return the slot of a value of one row: physical steps around logical ones around a value."""
         shift = 0
@@ -102,15 +128,25 @@ class Navigation:
             steps = self._count(tree, default=1)
             shift += steps if name == "next" else -steps
             tree = _arguments(tree)[0]
-            name = _called(tree)
+            if isinstance(tree, MatchSemantics):
+                whole, tree = tree.is_final, tree.this
+            outer, name = name, _called(tree)
+            if name in {"prev", "next"}:
+                raise self._error(
+                    f"{name.upper()} cannot stand in {outer.upper()}",
+                    tree,
+                    "Write one of them, with the number of rows between: PREV(a.x, 2).",
+                )
         last, offset = True, 0
         if name in {"first", "last"}:
             last, offset = name == "last", self._count(tree, default=0)
             tree = _arguments(tree)[0]
             name = _called(tree)
-        if name in NAVIGATING or aggregates_in(tree):
+        inner = tree.find(MatchSemantics)
+        if name in NAVIGATING or inner is not None or aggregates_in(tree):
+            what = name if inner is None else str(inner.args["kind"])
             raise self._error(
-                f"{name.upper()} cannot stand here",
+                f"{what.upper() or 'an aggregate'} cannot stand here",
                 tree,
                 "PREV and NEXT stand around FIRST and LAST, and these around values of one row.",
             )
@@ -118,10 +154,28 @@ class Navigation:
             variables = self._classified(tree)
             slot = Slot(Asked.CLASSIFIER, types.STRING, "", variables, last, offset, shift, whole)
             return self._slot(slot, place)
+        self._check_value(tree, place)
         variables = self._variables_of(tree)
         value = self.binder.bind(self._unqualified(tree))
         slot = Slot(Asked.VALUE, value.type, self._value(value), variables, last, offset, shift, whole)
         return self._slot(slot, place)
+
+    def _check_value(self, tree: exp.Expr, place: exp.Expr) -> None:
+        """Raise if an expression that is navigated to asks for more than columns of a row."""
+        for node in tree.find_all(exp.Star, exp.Anonymous):
+            name = _called(node)
+            if isinstance(node, exp.Star):
+                raise self._star(tree)
+            if name in FACTS:
+                raise self._error(
+                    f"{name.upper()}() is no value of a row", place, f"It is the same everywhere: {name.upper()}()."
+                )
+            if name == "classifier":
+                raise self._error(
+                    "CLASSIFIER() in an expression that is navigated to",
+                    place,
+                    "Ask for it alone, and compute with what that gives: upper(FIRST(CLASSIFIER())).",
+                )
 
     def _count(self, call: exp.Expr, default: int) -> int:
         arguments = _arguments(call)
@@ -143,6 +197,9 @@ class Navigation:
             name = _called(node)
             if name in NAVIGATING | FACTS.keys() and node is not call:
                 raise self._error(f"{name.upper()} cannot stand in an aggregate", tree, None)
+        for star in call.find_all(exp.Star):
+            if star.parent is None or _called(star.parent) != "count":
+                raise self._star(tree)
         bound = self.binder.bind(call)
         for column in bound.tree.find_all(exp.Column):
             if column.name != CLASSIFIER and not isinstance(column.this, exp.Star):
@@ -157,6 +214,8 @@ class Navigation:
         arguments = _arguments(call)
         if len(arguments) > 1:
             raise self._error("EVIDENCE takes one value that identifies a row, or nothing", call, None)
+        if arguments and _is_star(arguments[0]):
+            raise self._star(call)
         place = [exp.Dot(this=_own(EVIDENCE), expression=exp.to_identifier(each)) for each in _PLACE]
         named: dict[str, exp.Expr] = {"variable": _own(CLASSIFIER), **dict(zip(_PLACE, place, strict=True))}
         if arguments:
@@ -228,10 +287,24 @@ class Navigation:
         found: exp.Expr = holder.this
         return found
 
+    def _check_own(self, tree: exp.Expr) -> None:
+        """Raise where a column is named that only our own expressions may ask for."""
+        for column in tree.find_all(exp.Column):
+            for part in _parts(column):
+                if part.name.lower() in HIDDEN:
+                    raise self._error(f'unknown column "{part.name}"', part, f"There is {HIDDEN[part.name.lower()]}().")
+
     def _check_known(self, column: exp.Column) -> None:
         parts = _parts(column)
         inputs = {each.name.lower() for item in self.binder.scope.items for each in item.fields}
         aliases = {item.alias.lower() for item in self.binder.scope.items}
+        if len(parts) == 1 and parts[0].name.lower() not in inputs and self._set(parts[0].name) is not None:
+            name = parts[0].name
+            raise self._error(
+                f"{name} is a variable of the pattern, not a value",
+                parts[0],
+                f"Write {name}.column for a value of its rows, count({name}.*) for how many there are.",
+            )
         if len(parts) > 1 and parts[0].name.lower() not in inputs | aliases:
             known = [*self.variables, *self.subsets]
             raise self._error(
@@ -261,6 +334,9 @@ class Navigation:
             column.this.meta.update(start=span.start, end=span.end - 1)
         return column
 
+    def _star(self, place: exp.Expr) -> PlanError:
+        return self._error("* stands only in COUNT", place, "Name the columns, or write ALL ROWS PER MATCH.")
+
     def _error(self, message: str, place: exp.Expr, hint: str | None) -> PlanError:
         return PlanError(message, hint=hint, span=self.binder.scope.span(place))
 
@@ -273,6 +349,10 @@ def _arguments(call: exp.Expr) -> list[exp.Expr]:
     if isinstance(call, exp.Anonymous):
         return list(call.expressions)
     return [each for each in (call.this, *call.expressions) if isinstance(each, exp.Expr)]
+
+
+def _is_star(tree: exp.Expr) -> bool:
+    return isinstance(tree, exp.Star) or (isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star))
 
 
 def _columns(tree: exp.Expr) -> Iterator[exp.Column]:

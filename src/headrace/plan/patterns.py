@@ -4,9 +4,8 @@ A program is followed along every way at once. Where it splits, the first way is
 jumps back. So greedy and reluctant differ only in the order of a split.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import permutations
 
 from headrace.errors import PlanError, Span
 from headrace.language.patterns import (
@@ -113,21 +112,42 @@ class Program:
             if isinstance(each, Jump) and each.to < i:
                 yield from (inner.variable for inner in self.instructions[each.to : i] if isinstance(inner, TakeRow))
 
+    def first(self) -> set[int]:
+        """Return the variables that the first row of a match can be taken as."""
+        return self._next([0])
+
+    def later(self) -> set[int]:
+        """Return the variables that a row behind the first can be taken as."""
+        return self._next(i + 1 for i, each in enumerate(self.instructions) if isinstance(each, TakeRow))
+
+    def _next(self, starts: Iterable[int]) -> set[int]:
+        """Return the variables of the rows that come next from some instructions."""
+        found, seen, left = set(), set(), list(starts)
+        while left:
+            at = left.pop()
+            if at in seen:
+                continue
+            seen.add(at)
+            match self.instructions[at]:
+                case TakeRow(variable):
+                    found.add(variable)
+                case Split(one, other):
+                    left += [one, other]
+                case Jump(to):
+                    left.append(to)
+                case AtStart() | AtEnd():
+                    left.append(at + 1)
+                case Accept():
+                    pass
+        return found
+
 
 @dataclass(slots=True)
 class _Compiler:
     numbers: dict[str, int]
-    span: Span | None
     made: list[Instruction] = field(default_factory=list)
 
     def add(self, instruction: Instruction) -> int:
-        if len(self.made) >= LONGEST:
-            raise PlanError(
-                "the pattern is too long",
-                detail=f"Written out, with its counts and permutations, it has more than {LONGEST:,} steps.",
-                hint="Use smaller counts, or count the rows in a window.",
-                span=self.span,
-            )
         self.made.append(instruction)
         return len(self.made) - 1
 
@@ -147,8 +167,7 @@ class _Compiler:
             case Alternation(items):
                 self.alternation(items, left_out=left_out)
             case Permute(items):
-                orders = tuple(Sequence(order) if len(order) > 1 else order[0] for order in permutations(items))
-                self.alternation(orders, left_out=left_out)
+                self.permuted(items, left_out=left_out)
             case Exclusion(item):
                 self.emit(item, left_out=True)
             case Quantified():
@@ -165,7 +184,27 @@ class _Compiler:
         for end in ends:
             self.made[end] = Jump(len(self.made))
 
+    def permuted(self, items: tuple[Pattern, ...], *, left_out: bool) -> None:
+        """Add a choice of the next item for each set of items that were taken: what follows depends on the set."""
+        everything = (1 << len(items)) - 1
+        begins: dict[int, int] = {}
+        jumps: list[tuple[int, int]] = []
+        for taken in range(everything):
+            begins[taken] = len(self.made)
+            rest = [i for i in range(len(items)) if not taken & 1 << i]
+            for i in rest:
+                split = None if i == rest[-1] else self.add(Split(0, 0))
+                self.emit(items[i], left_out=left_out)
+                jumps.append((self.add(Jump(0)), taken | 1 << i))
+                if split is not None:
+                    self.made[split] = Split(split + 1, len(self.made))
+        begins[everything] = len(self.made)
+        for at, taken in jumps:
+            self.made[at] = Jump(begins[taken])
+
     def quantified(self, pattern: Quantified, *, left_out: bool) -> None:
+        if length(pattern.item) == 0:
+            return
         for _ in range(pattern.minimum):
             self.emit(pattern.item, left_out=left_out)
         if pattern.maximum is None:
@@ -186,12 +225,46 @@ def _either(again: int, on: int, *, greedy: bool) -> Split:
     return Split(again, on) if greedy else Split(on, again)
 
 
+def length(pattern: Pattern) -> int:
+    """Return how many instructions a pattern becomes.
+
+    >>> length(Permute(tuple(map(Variable, "abcdefghij"))))
+    14337
+    """
+    match pattern:
+        case Variable() | StartAnchor() | EndAnchor():
+            return 1
+        case Empty():
+            return 0
+        case Sequence(items):
+            return sum(map(length, items))
+        case Alternation(items):
+            return sum(map(length, items)) + 2 * (len(items) - 1)
+        case Permute(items):
+            sets = 1 << len(items)
+            return sum(map(length, items)) * sets // 2 + len(items) * sets - sets + 1
+        case Exclusion(item):
+            return length(item)
+        case Quantified(item, minimum, maximum):
+            once = length(item)
+            if once == 0:
+                return 0
+            return minimum * once + (once + 2 if maximum is None else (maximum - minimum) * (once + 1))
+
+
 def compiled(pattern: Pattern, span: Span | None = None) -> Program:
     """Return the program of a pattern; variables are numbered as they first stand in it, whatever their case."""
+    if length(pattern) >= LONGEST:
+        raise PlanError(
+            "the pattern is too long",
+            detail=f"Written out, with its counts and permutations, it has more than {LONGEST:,} steps.",
+            hint="Use smaller counts, permute at most 10 variables, or count the rows in a window.",
+            span=span,
+        )
     names: dict[str, str] = {}
     for name in variables(pattern):
         names.setdefault(name.lower(), name)
-    compiler = _Compiler({name: i for i, name in enumerate(names)}, span)
+    compiler = _Compiler({name: i for i, name in enumerate(names)})
     compiler.emit(pattern, left_out=False)
     compiler.add(Accept())
     return Program(tuple(names.values()), tuple(compiler.made))

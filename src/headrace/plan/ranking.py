@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from headrace.errors import PlanError
 from headrace.plan import types
-from headrace.plan.context import check_composable
+from headrace.plan.context import Context, check_composable, not_supported
 from headrace.plan.steps import (
     Column,
     Deduplicate,
@@ -113,13 +113,22 @@ def rank(
     time_key = next((name for name in names if name in relation.times), None)
     if time_key is not None:
         return _top(block, relation, values, names, order, limit, time_key)
-    if limit == 1 and order and isinstance(order[0].value.tree, exp.Column):
-        first = order[0]
-        if first.value.tree.name in relation.times and not first.descending:
-            step = Deduplicate(relation.step, names, first.value.tree.name, within_watermark=True)
-            kept = Relation(step, relation.fields, relation.kind, relation.times)
-            return _projected(block, kept, values, None)
+    if limit == 1 and _is_by_time_alone(order, relation):
+        step = Deduplicate(relation.step, names, order[0].value.tree.name, within_watermark=True)
+        kept = Relation(step, relation.fields, relation.kind, relation.times)
+        return _projected(block, kept, values, None)
     return compared(block, relation, values, _bound_test(block, qualify, grouped))
+
+
+def _is_by_time_alone(order: list[Ordering], relation: Relation) -> bool:
+    """Say whether rows are ordered by event time and nothing else: the first that comes then stands for its key.
+
+    A further term chooses among rows of one time, and the one it chooses may come later.
+    """
+    if len(order) != 1 or order[0].descending:
+        return False
+    tree = order[0].value.tree
+    return isinstance(tree, exp.Column) and tree.name in relation.times
 
 
 def _named_window(qualify: exp.Expr, aliases: dict[str, exp.Expr]) -> exp.Expr | None:
@@ -141,6 +150,8 @@ def compared(block: "Block", relation: Relation, values: list[Scalar], test: Sca
     named: list[Column] = []
     for scalar in (*values, *([test] if test is not None else [])):
         for window in scalar.tree.find_all(exp.Window):
+            if relation.kind is not Kind.STATIC:
+                _check_kept(window, block.context)
             if all(window != each.value.tree for each in named):
                 type_ = types.type_of(types.annotate(window.copy()))
                 named.append(Column(f"_over_{len(named)}", Scalar(window, type_, scalar.span, scalar.lookups)))
@@ -152,6 +163,25 @@ def compared(block: "Block", relation: Relation, values: list[Scalar], test: Sca
     if test is not None:
         result = Relation(Filter(result.step, _over(test, named)), fields, kind_over(kind, [test]))
     return project(result, block.names, [_over(value, named) for value in values])
+
+
+def _check_kept(window: exp.Window, context: Context) -> None:
+    """Refuse a window function that no operator keeps current."""
+    frame = window.args.get("spec")
+    what, hint = None, None
+    if frame is not None and frame.args.get("kind") == "RANGE":
+        bounds = [frame.args.get(each) for each in ("start", "end")]
+        if any(isinstance(each, exp.Expr) for each in bounds):
+            what, hint = "a RANGE frame with a distance", "Use ROWS, or a join with a condition on the distance."
+    if isinstance(window.this, exp.IgnoreNulls) and isinstance(window.this.this, (exp.Lag, exp.Lead)):
+        what, hint = "IGNORE NULLS of lag and lead", "Leave the rows with NULL out in a subquery."
+    if window.this.find(exp.Distinct):
+        what, hint = (
+            "DISTINCT in a window function",
+            "Use collect_set, or join with a grouped subquery.",
+        )
+    if what is not None:
+        raise not_supported(f"{what} over rows that come and go", context.span(window), hint)
 
 
 def _over(scalar: Scalar, named: list[Column]) -> Scalar:

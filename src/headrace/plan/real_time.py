@@ -15,6 +15,7 @@ from headrace.plan.steps import (
     AssignWindows,
     Deduplicate,
     Join,
+    LateRows,
     Literals,
     Match,
     Rank,
@@ -110,6 +111,8 @@ def _of_step(step: Step, functions: Mapping[str, Function]) -> Reason:
                 "That order is known when the watermark has passed, which moves between batches. ORDER BY ARRIVAL "
                 "takes rows as they come.",
             )
+        case LateRows():
+            return "late rows are told apart", "The watermark, which judges them, moves between batches."
         case Match(timeouts=True):
             return "a pattern waits for time to run out", "The watermark moves between batches."
         case TopRows():

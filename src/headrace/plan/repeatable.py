@@ -2,6 +2,7 @@
 
 from sqlglot import exp
 
+from headrace.catalog.objects import Table
 from headrace.errors import PlanError, Span
 from headrace.plan.steps import (
     Join,
@@ -73,11 +74,18 @@ def _check_tables(step: Step, span: Span | None) -> None:
     sides += [lookup.relation.step for value in scalars(step) for lookup in value.lookups]
     for side in sides:
         for each in walk(side) if is_static(side) else ():
-            refresh = getattr(each.table.common, "refresh", None) if isinstance(each, ReadTable) else None
-            if isinstance(each, ReadTable) and refresh is not None and refresh.lower() != "never":
+            if isinstance(each, ReadTable) and _is_read_anew(each.table):
+                topic = each.table.connector == "kafka"
+                rest = "" if topic else " Or write refresh = 'never'."
                 raise PlanError(
                     f'rows that change meet table "{each.table.name}", which is read anew',
-                    detail="A row that is withdrawn must meet what it met when it was published.",
-                    hint="Leave refresh out: the table then changes the answer itself. Or write refresh = 'never'.",
+                    detail="A row that is withdrawn must meet what it met when it was published."
+                    + (" A topic that is looked up is read for each batch." if topic else ""),
+                    hint=f"Leave refresh out: the table then changes the answer itself.{rest}",
                     span=span,
                 )
+
+
+def _is_read_anew(table: Table) -> bool:
+    refresh = getattr(table.common, "refresh", None)
+    return table.connector == "kafka" or (refresh is not None and refresh.lower() != "never")

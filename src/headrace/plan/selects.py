@@ -5,16 +5,19 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from headrace.catalog.reserved import check_column_name
 from headrace.errors import PlanError
 from headrace.language.dialect import Headrace
 from headrace.language.statements import Emit
 from headrace.plan import types
 from headrace.plan.binding import Binder, aggregates_in, is_generator
 from headrace.plan.context import Context, check_composable, not_supported
+from headrace.plan.correlated import correlated
 from headrace.plan.from_clause import plan_from
 from headrace.plan.grouping import Grouped, filtered, group, window_column
 from headrace.plan.inputs import Inputs
 from headrace.plan.joins import conjuncts
+from headrace.plan.naming import ADDED, is_star, name_of, outputs_first
 from headrace.plan.ranking import compared, rank, ranking_filter
 from headrace.plan.scope import Scope, did_you_mean
 from headrace.plan.steps import Column, Field, Kind, Literals, Project, Relation, Scalar, Unnest, kind_over
@@ -37,13 +40,18 @@ class Block:
 
 def plan_select(select: exp.Select, context: Context, emit: Emit | None, plan_query: PlanQuery) -> Relation:
     """Plan one SELECT, without its ORDER BY and LIMIT."""
-    _refuse(select, context)
     if select.args.get("from_") is None:
         return _literals(select, context)
     select = ranking_filter(select)
     inputs = plan_from(select, context, plan_query)
     scope = Scope(context.source, inputs.items, shared=inputs.shared)
-    binder = Binder(scope, context.functions, lambda tree: plan_query(tree, context), context.lookup_name)
+    binder = Binder(
+        scope,
+        context.functions,
+        lambda tree: plan_query(tree, context),
+        context.lookup_name,
+        lambda tree, outside: correlated(tree, outside, context, plan_query),
+    )
     block = Block(select, context, emit, binder, inputs)
     where = inputs.bind_where(binder)
     _list(block)
@@ -51,15 +59,6 @@ def plan_select(select: exp.Select, context: Context, emit: Emit | None, plan_qu
     if select.args.get("distinct") is not None:
         relation = _distinct(relation, select, context)
     return relation
-
-
-def _refuse(select: exp.Select, context: Context) -> None:
-    for key, what in (
-        ("pivots", "PIVOT"), ("cluster", "CLUSTER BY"), ("distribute", "DISTRIBUTE BY"), ("sort", "SORT BY"),
-        ("connect", "CONNECT BY"), ("sample", "TABLESAMPLE"), ("windows", "a named WINDOW"),
-    ):  # fmt: skip
-        if select.args.get(key):
-            raise not_supported(what, context.span(select))
 
 
 def _literals(select: exp.Select, context: Context) -> Relation:
@@ -84,14 +83,14 @@ def _no_subquery() -> Relation:
 def _list(block: Block) -> None:
     """Bind the SELECT list; aliases become usable by what follows."""
     for item in block.select.expressions:
-        if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
+        if is_star(item):
             _star(block, item)
             continue
         value = item.unalias()
         if is_generator(value):
             _generate(block, item, value)
             continue
-        block.names.append(_name(item, len(block.names)))
+        block.names.append(name_of(item, len(block.names)))
         scalar = block.binder.bind(value)
         block.values.append(scalar)
         if isinstance(item, exp.Alias):
@@ -99,16 +98,6 @@ def _list(block: Block) -> None:
     if not block.values:
         raise PlanError("the query gives no column", span=block.context.span(block.select))
     _check_names(block)
-
-
-def _name(item: exp.Expr, position: int) -> str:
-    if item.alias:
-        return str(item.alias)
-    if isinstance(item, (exp.Column, exp.Dot)):
-        return str(item.name) if isinstance(item, exp.Column) else str(item.expression.name)
-    if isinstance(item, exp.Func) and not isinstance(item, (exp.Connector, exp.Cast, exp.Case)):
-        return str(item.sql(dialect=Headrace)).lower()
-    return f"col{position + 1}"
 
 
 def _star(block: Block, item: exp.Expr) -> None:
@@ -176,13 +165,19 @@ def _generated_names(item: exp.Expr, value: exp.Expr) -> list[str]:
 def _check_names(block: Block) -> None:
     seen: set[str] = set()
     for name in block.names:
+        check_column_name(name, block.context.span(_item(name, block.select)))
         if name.lower() in seen:
             raise PlanError(
                 f'two columns are called "{name}"',
                 hint="Give one of them another name with AS.",
-                span=block.context.span(block.select),
+                span=block.context.span(_item(name, block.select)),
             )
         seen.add(name.lower())
+
+
+def _item(name: str, select: exp.Select) -> exp.Expr:
+    """Return the item of the list that gives a column its name, or the whole where none alone does."""
+    return next((item for item in select.expressions if item.alias_or_name.lower() == name.lower()), select)
 
 
 def _is_grouped(block: Block) -> bool:
@@ -194,10 +189,18 @@ def _is_grouped(block: Block) -> bool:
 
 def _grouped(block: Block, where: Scalar | None) -> Relation:
     select = block.select
+    if block.inputs.generated:
+        generator = next(item for item in select.expressions if is_generator(item.unalias()))
+        raise PlanError(
+            "a generator stands in the list of a grouped query",
+            hint="Group in a subquery, and use the generator over it.",
+            span=block.context.span(generator),
+        )
     clause = select.args.get("group")
     keys = _group_keys(block, clause)
     having = select.args.get("having")
-    having_scalar = block.binder.condition(having.this, "HAVING") if having is not None else None
+    kept = outputs_first(having.this, select) if having is not None else None
+    having_scalar = block.binder.condition(kept, "HAVING") if kept is not None else None
     qualify, ranked = _qualify(block)
     computed = [*block.values, *([having_scalar] if having_scalar else []), *ranked]
     for scalar in (where, *keys):
@@ -226,7 +229,8 @@ def _group_keys(block: Block, clause: exp.Expr | None) -> list[Scalar]:
         if clause.args.get(key) or any(isinstance(node, kind) for node in clause.expressions):
             raise not_supported(what, block.context.span(clause))
     if clause.args.get("all"):
-        return [value for value in block.values if not aggregates_in(value.tree)]
+        shown = [value for name, value in zip(block.names, block.values, strict=True) if not name.startswith(ADDED)]
+        return [value for value in shown if not aggregates_in(value.tree)]
     keys = []
     for node in clause.expressions:
         if isinstance(node, exp.Literal) and node.is_int:

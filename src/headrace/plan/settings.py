@@ -36,9 +36,9 @@ class Settings:
     )
     checkpoint_interval: timedelta = option(  # noqa: RUF009 - a field, as dataclasses.field
         doc="How often progress is made durable in real-time mode: after a crash, what was published since the last "
-        "time is published again. Rows wait a moment meanwhile.",
-        default=timedelta(seconds=30),
-        example="30 seconds",
+        "time is published again. Rows wait a second or two meanwhile, so a short one is felt by more of them.",
+        default=timedelta(minutes=5),
+        example="5 minutes",
         minimum=timedelta(seconds=5),
     )
     partial_matches: int = option(

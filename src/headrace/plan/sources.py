@@ -55,7 +55,8 @@ def plan_source(node: exp.Expr, context: Context, plan_query: PlanQuery) -> Sour
         case MatchRecognize():
             inner = plan_source(node.this, context, plan_query)
             relation = assigned(inner, context.span(node.this))
-            return SourceItem(node.alias or inner.alias, plan_match(node, relation, inner.alias, context))
+            matches = plan_match(node, relation, inner.alias, context)
+            return SourceItem(node.alias or inner.alias, _renamed(matches, node, context))
         case _:
             raise not_supported("this kind of input in FROM", context.span(node))
 
@@ -91,13 +92,18 @@ def _table(node: exp.Table, context: Context) -> SourceItem:
 
 
 def _renamed(relation: Relation, node: exp.Expr, context: Context) -> Relation:
-    alias = node.args.get("alias")
-    columns = [column.name for column in alias.args.get("columns") or ()] if alias is not None else []
+    columns = _names(node)
     if not columns:
         return relation
     from headrace.plan.queries import renamed
 
     return renamed(relation, columns, context, node)
+
+
+def _names(node: exp.Expr) -> list[str]:
+    """Return the names that an alias gives to columns."""
+    alias = node.args.get("alias")
+    return [column.name for column in alias.args.get("columns") or ()] if alias is not None else []
 
 
 def _window(node: WindowTable, context: Context, plan_query: PlanQuery) -> SourceItem:
@@ -118,7 +124,12 @@ def _window(node: WindowTable, context: Context, plan_query: PlanQuery) -> Sourc
         )
     if inner.relation.kind is Kind.APPEND and time not in inner.relation.times:
         _raise_no_watermark(node, inner, time, context)
-    return SourceItem(node.alias or inner.alias, inner.relation, window, time)
+    item = SourceItem(node.alias or inner.alias, inner.relation, window, time)
+    if not _names(node):
+        return item
+    if isinstance(window, Session):
+        raise PlanError("the columns of SESSION cannot be named here", hint="Name them in SELECT.", span=span)
+    return SourceItem(item.alias, _renamed(assigned(item, span), node, context))
 
 
 def _read_window(node: WindowTable, context: Context) -> Window:

@@ -85,9 +85,18 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class ReadDead:
-    """Read what of a stream does not parse, with the reason."""
+    """Read what of a stream, or of what is written into a keyed table, does not parse, with the reason."""
 
-    stream: Stream
+    stream: Stream | Table
+
+
+@dataclass(frozen=True, slots=True)
+class LateRows:
+    """Keep the rows that come when the watermark has passed their time, and add why and where from."""
+
+    input: "Step"
+    time: str
+    added: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +273,8 @@ class Match:
     """Search the rows of each partition for a pattern.
 
     ``order`` are the columns that order rows of the same time: name, descending, nulls first. Conditions and measures
-    are expressions over slots; aggregates are over the values of a row.
+    are expressions over slots; aggregates are over the values of a row. ``static`` says that all rows are there from
+    the beginning, so that none is waited for.
     """
 
     input: "Step"
@@ -286,6 +296,7 @@ class Match:
     skip_to: tuple[int, ...]
     within: timedelta | None
     timeouts: bool
+    static: bool = False
     span: Span | None = None
 
     @property
@@ -333,6 +344,7 @@ class Sort:
 Step = (
     Scan
     | ReadDead
+    | LateRows
     | ReadTable
     | ReadRelation
     | Literals
@@ -402,8 +414,10 @@ def scalars(step: Step) -> Iterator[Scalar]:
 def is_stateful(step: Step) -> bool:
     """Say whether a step remembers rows between batches."""
     match step:
-        case Aggregate() | Deduplicate() | TopRows() | Match():
+        case Aggregate() | Deduplicate() | TopRows() | LateRows():
             return True
+        case Match(static=static):
+            return not static
         case Join(streaming=streaming):
             return streaming
         case _:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from headrace.errors import PlanError
-from headrace.plan.binding import Binder, aggregates_in
+from headrace.plan.binding import INNER, Binder
 from headrace.plan.context import Context
+from headrace.plan.correlated import check_plain, inner_column, spoken
 from headrace.plan.inputs import Inputs, prefixed
-from headrace.plan.joins import conjuncts, join
-from headrace.plan.scope import Item, Scope
-from headrace.plan.sources import SourceItem, plan_source, settled
+from headrace.plan.joins import join
+from headrace.plan.scope import Scope
+from headrace.plan.sources import SourceItem, settled
 from headrace.plan.steps import Field, JoinKind, Kind, Relation, Rename
 
 PlanQuery = Callable[[exp.Expr, Context], Relation]
@@ -32,7 +33,7 @@ def join_subquery(inputs: Inputs, condition: exp.Expr, context: Context, plan_qu
     A table that is only looked up stays in the condition, unless the query speaks of the outer rows.
     """
     found = _membership(condition)
-    if found is None:
+    if found is None or isinstance(found.value, exp.Tuple):
         return False
     listed = found.query.expressions if isinstance(found.query, exp.Select) else []
     if found.value is not None and len(listed) > 1:
@@ -77,55 +78,15 @@ def _apart(found: Membership, context: Context, plan_query: PlanQuery) -> tuple[
     The columns that the conditions need are named ``_0``, ``_1`` and so on; the value of an IN comes first.
     """
     query = found.query
-    if not isinstance(query, exp.Select) or query.args.get("from_") is None or query.args.get("where") is None:
+    said = spoken(query, context, plan_query)
+    if said is None or not isinstance(query, exp.Select):
         return query, []
-    scope = Scope(context.source, _items(query, context, plan_query))
-    own: list[exp.Expr] = []
-    outer: list[exp.Expr] = []
-    for test in conjuncts(query.args["where"].this):
-        columns = [each for each in test.find_all(exp.Column) if each.find_ancestor(exp.Select) is query]
-        (own if all(_is_known(scope, column) for column in columns) else outer).append(test)
-    if not outer:
-        return query, []
-    aggregated = any(aggregates_in(item) for item in query.expressions)
-    if query.args.get("group") or query.args.get("limit") or query.args.get("distinct") or aggregated:
-        raise PlanError(
-            "a grouped subquery cannot speak of the rows outside it",
-            hint="Join with a grouped subquery or view, by what both have in common.",
-            span=context.span(outer[0]),
-        )
+    check_plain(query, said.outer[0], found.value is None, context)
     names: dict[exp.Expr, str] = {}
     if found.value is not None:
         names[query.expressions[0].unalias()] = "_0"
-    tests = [_renamed(test, scope, names) for test in outer]
-    copy = query.copy()
-    listed = [exp.alias_(tree.copy(), name, quoted=True) for tree, name in names.items()]
-    copy.set("expressions", listed or [exp.alias_(exp.Literal.number(1), "_0", quoted=True)])
-    copy.set("where", exp.Where(this=exp.and_(*own, copy=True)) if own else None)
-    return copy, tests
-
-
-def _items(query: exp.Select, context: Context, plan_query: PlanQuery) -> list[Item]:
-    nodes = [query.args["from_"].this]
-    joins = [*(nodes[0].args.get("joins") or ()), *(query.args.get("joins") or ())]
-    nodes += [each.this for each in joins if not isinstance(each.this, exp.Lateral)]
-    items = []
-    for node in nodes:
-        source = plan_source(node, context, plan_query)
-        names = tuple(each.name for each in source.fields)
-        items.append(Item(source.alias, source.fields, names))
-    return items
-
-
-def _is_known(scope: Scope, column: exp.Column) -> bool:
-    try:
-        scope.resolve(column)
-    except PlanError as error:
-        return "ambiguous" in error.message
-    return True
-
-
-_INNER = "headrace_inner"
+    tests = [said.renamed(test, names) for test in said.outer]
+    return said.without_outer(query, names), tests
 
 
 def _numbered(relation: Relation) -> Relation:
@@ -136,28 +97,10 @@ def _numbered(relation: Relation) -> Relation:
     return Relation(Rename(relation.step, names, "a subquery"), fields, relation.kind, times)
 
 
-def _renamed(test: exp.Expr, scope: Scope, names: dict[exp.Expr, str]) -> exp.Expr:
-    """Return a condition in which the columns of the subquery go by their new names."""
-
-    def rename(node: exp.Expr) -> exp.Expr:
-        if not isinstance(node, exp.Column) or not _is_known(scope, node):
-            return node
-        name = names.setdefault(node.copy(), f"_{len(names)}")
-        return _column(name, node)
-
-    return test.copy().transform(rename)
-
-
-def _column(name: str, place: exp.Expr) -> exp.Column:
-    column = exp.column(exp.to_identifier(name, quoted=True), table=exp.to_identifier(_INNER, quoted=True))
-    column.this.meta.update(place.this.meta if isinstance(place, exp.Column) else place.meta)
-    return column
-
-
 def _placed(test: exp.Expr, alias: str) -> exp.Expr:
     """Return a condition that finds the columns of the subquery under its alias."""
     for column in test.find_all(exp.Column):
-        if column.table == _INNER:
+        if column.table == INNER:
             column.set("table", exp.to_identifier(alias, quoted=True))
     return test
 
@@ -165,7 +108,7 @@ def _placed(test: exp.Expr, alias: str) -> exp.Expr:
 def _equality(found: Membership, relation: Relation, context: Context) -> exp.Expr:
     if found.value is None or (len(relation.fields) != 1 and relation.names[0] != "_0"):
         raise PlanError("IN takes a query of one column", span=context.span(found.query))
-    equal: exp.Expr = exp.EQ(this=found.value.copy(), expression=_column("_0", found.value))
+    equal: exp.Expr = exp.EQ(this=found.value.copy(), expression=inner_column("_0", found.value))
     if not found.negated:
         return equal
     # with NULL on either side it is not known that the value is not among those of the query

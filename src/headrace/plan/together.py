@@ -46,8 +46,8 @@ def _sources(step: Step) -> set[str]:
     names: set[str] = set()
     for each in walk(step):
         match each:
-            case Scan(stream=stream) | ReadDead(stream=stream):
-                names.add(stream.name.lower())
+            case Scan() | ReadDead():
+                names.add(each.stream.name.lower())
             case ReadTable(table=table) if table.live:
                 names.add(table.name.lower())
             case ReadRelation(name=name):

@@ -4,7 +4,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.plan.application import Output, Plan
+from headrace.plan.context import COMPANIONS
 from headrace.plan.explain import Described, describe
+from headrace.plan.match_names import pattern_names
 from headrace.plan.steps import (
     Aggregate,
     Kind,
@@ -19,7 +21,7 @@ from headrace.plan.steps import (
     scalars,
 )
 
-__all__ = ["Graph", "GraphNode", "as_dict", "topology"]
+__all__ = ["Graph", "GraphNode", "as_dict", "from_dict", "topology"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,8 @@ class GraphNode:
     warnings: tuple[str, ...] = ()
     name: str | None = None
     """The name of the view that stands here."""
+    operator: str | None = None
+    """How the figures of a job call the state of this step, if they tell it apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,7 @@ class _Builder:
     edges: list[tuple[str, str]] = field(default_factory=list)
     known: dict[object, GraphNode] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
+    operators: dict[int, str] = field(default_factory=dict)
 
     def add(self, step: Step) -> GraphNode:
         """Return the node of a step, made with all below it unless it is there."""
@@ -72,6 +77,7 @@ class _Builder:
             state=described.state,
             warnings=described.warnings,
             name=self.names.get(id(step)),
+            operator=self.operators.get(id(step)),
         )
         self.known[identity] = node
         self._put(node, below)
@@ -104,7 +110,8 @@ class _Builder:
 
 def topology(plan: Plan, name: str | None = None) -> Graph:
     """Return the graph of a whole application, or of one relation; without outputs, that of every view."""
-    builder = _Builder(plan, names={id(_real(r.step)): n for n, r in plan.views.items()})
+    names = {id(_real(relation.step)): each for each, relation in plan.views.items()}
+    builder = _Builder(plan, names=names, operators=pattern_names(plan))
     outputs = plan.outputs
     if name is not None:
         outputs = [output for output in plan.outputs if output.name.lower() == name.lower()]
@@ -113,7 +120,8 @@ def topology(plan: Plan, name: str | None = None) -> Graph:
     for output in outputs:
         builder.add_output(output)
     if name is None and not outputs:
-        for relation in plan.views.values() or plan.relations.values():
+        sources = {each: relation for each, relation in plan.relations.items() if not each.endswith(COMPANIONS)}
+        for relation in (plan.views or sources).values():
             builder.add(relation.step)
     return Graph(tuple(builder.nodes), tuple(builder.edges))
 
@@ -137,6 +145,24 @@ def as_dict(graph: Graph) -> dict[str, Any]:
         "edges": [{"from": start, "to": end} for start, end in graph.edges],
         "warnings": list(dict.fromkeys(each for node in graph.nodes for each in node.warnings)),
     }
+
+
+def from_dict(plain: dict[str, Any]) -> Graph:
+    """Return the graph that plain values tell, as ``as_dict`` has written them; what more they hold is left out."""
+    nodes = tuple(
+        GraphNode(
+            id=node["id"],
+            role=node["role"],
+            title=node["title"],
+            rows=Kind(node["rows"]),
+            details=tuple(node["details"]),
+            state=node["state"],
+            warnings=tuple(node["warnings"]),
+            name=node["name"],
+        )
+        for node in plain["nodes"]
+    )
+    return Graph(nodes, tuple((edge["from"], edge["to"]) for edge in plain["edges"]))
 
 
 def _describe_output(output: Output) -> Described:
@@ -167,8 +193,8 @@ def _identity(step: Step) -> object:
     match step:
         case Scan(stream=stream):
             return ("stream", stream.name.lower())
-        case ReadDead(stream=stream):
-            return ("dead", stream.name.lower())
+        case ReadDead(stream=source):
+            return ("dead", source.name.lower())
         case ReadTable(table=table):
             return ("table", table.name.lower())
         case ReadRelation(name=name):

@@ -1,7 +1,8 @@
 """Rows with weights go in; what a sink that takes whole batches can write comes out."""
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructField
 
 from headrace.connectors.expressions import WHOLE_JSON
 from headrace.spark.lower import KEEP, KEY
@@ -13,8 +14,18 @@ CHANGE = "_change"
 
 def net(frame: DataFrame) -> DataFrame:
     """Return each row of a batch once, with what its weights come to; what cancels is left out."""
-    columns = [quoted(name) for name in frame.columns if name != WEIGHT]
-    return frame.groupBy(*columns).agg(F.sum(WEIGHT).alias(WEIGHT)).filter(f"{WEIGHT} != 0")
+    fields = [each for each in frame.schema.fields if each.name != WEIGHT]
+    keys = [_grouped(field).alias(f"__key_{place}") for place, field in enumerate(fields)]
+    values = [F.first(quoted(field.name)).alias(f"__value_{place}") for place, field in enumerate(fields)]
+    summed = frame.groupBy(*keys).agg(*values, F.sum(WEIGHT).alias(WEIGHT)).filter(f"{WEIGHT} != 0")
+    return summed.select(*[F.col(f"__value_{i}").alias(each.name) for i, each in enumerate(fields)], WEIGHT)
+
+
+def _grouped(field: StructField) -> Column:
+    """Return what is the same for equal values of a column; Spark does not group by VARIANT."""
+    if "variant" in field.dataType.simpleString():
+        return F.to_json(F.struct(quoted(field.name)))
+    return F.col(quoted(field.name))
 
 
 def by_key(frame: DataFrame, key: tuple[str, ...]) -> DataFrame:

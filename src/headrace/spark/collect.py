@@ -1,16 +1,19 @@
 """A small DataFrame goes in, its rows as plain Python values come out."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
+    ArrayType,
     CharType,
     DataType,
     DayTimeIntervalType,
+    MapType,
     StructField,
+    StructType,
     VariantType,
     YearMonthIntervalType,
 )
@@ -48,10 +51,37 @@ def plain_rows(arrays: Sequence[Any], fields: Sequence[StructField], count: int)
     columns = []
     for values, field in zip(arrays, fields, strict=True):
         found = values.to_pylist()
-        if isinstance(field.dataType, VariantType):
-            found = [None if each is None else json.loads(each) for each in found]
-        columns.append(found)
+        read = _reader(field.dataType)
+        columns.append(found if read is None else [None if each is None else read(each) for each in found])
     return list(zip(*columns, strict=True)) if columns else [()] * count
+
+
+def _reader(kind: DataType) -> Callable[[Any], Any] | None:
+    """Return what makes a value that is not NULL plain, None where it is: Arrow gives a map as a list of pairs."""
+    match kind:
+        case VariantType():
+            return json.loads
+        case MapType():
+            key, item = _all_through(kind.keyType), _all_through(kind.valueType)
+            return lambda pairs: _as_map([(key(name), item(value)) for name, value in pairs])
+        case ArrayType() if _reader(kind.elementType) is not None:
+            element = _all_through(kind.elementType)
+            return lambda values: [element(each) for each in values]
+        case StructType() if any(_reader(field.dataType) is not None for field in kind.fields):
+            readers = {field.name: _all_through(field.dataType) for field in kind.fields}
+            return lambda value: {name: read(value[name]) for name, read in readers.items()}
+        case _:
+            return None
+
+
+def _all_through(kind: DataType) -> Callable[[Any], Any]:
+    read = None if isinstance(kind, VariantType) else _reader(kind)  # only a whole column of VARIANT is text
+    return lambda value: value if value is None or read is None else read(value)
+
+
+def _as_map(pairs: list[tuple[Any, Any]]) -> Any:
+    """Return a map; one whose keys no dictionary takes, such as structs, stays pairs."""
+    return pairs if pairs and isinstance(pairs[0][0], (dict, list)) else dict(pairs)
 
 
 def _plain(name: str, kind: DataType) -> Any:

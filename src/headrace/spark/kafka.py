@@ -15,7 +15,7 @@ from headrace.connectors.kafka.options import KafkaConnection, KafkaReading, Kaf
 from headrace.connectors.options import closest
 from headrace.errors import HeadraceError, Span
 
-PATIENCE = 10
+PATIENCE = 30
 """Seconds that brokers have to answer."""
 MARKERS = "headrace-sinks"
 """The topic under whose name a sink with a topic per row keeps the numbers of its batches."""
@@ -76,6 +76,7 @@ def _complaint(text: str, servers: str) -> HeadraceError:
             f"the Kafka brokers at {servers} do not answer",
             detail=f"Something listens there, but gave no answer within {PATIENCE} s.",
             hint="Is it Kafka, and does security_protocol fit what it speaks?",
+            passing="TimeoutException" in text,
         )
     return HeadraceError(f"the Kafka brokers at {servers} refuse", detail=f"{first.rstrip('.')}.")
 
@@ -99,6 +100,7 @@ def _check_addresses(servers: str) -> None:
         f"no Kafka broker answers at {servers}",
         detail=f"{'; '.join(reasons)}.",
         hint="Is it running? The embedded one starts with: headrace broker start.",
+        passing=True,
     )
 
 

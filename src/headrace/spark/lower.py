@@ -1,9 +1,10 @@
 """A step goes in, the DataFrame that computes it comes out."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import reduce
 from typing import Any
 
 from pyspark.errors import AnalysisException, ParseException, PySparkException
@@ -22,6 +23,7 @@ from headrace.plan.steps import (
     Filter,
     Join,
     JoinKind,
+    LateRows,
     Literals,
     Match,
     Project,
@@ -39,21 +41,22 @@ from headrace.plan.steps import (
     Union,
     Unnest,
     is_maintained,
-    is_stateful,
     is_static,
     scalars,
     walk,
 )
 from headrace.spark import aggregates, scans, windows
 from headrace.spark.event_time import tagged
+from headrace.spark.late import late_rows
 from headrace.spark.maintained import WEIGHT, StandIns
-from headrace.spark.matching import matches
+from headrace.spark.matching import ends, matches, waits
 from headrace.spark.mistakes import blame
 from headrace.spark.place import Place
 from headrace.spark.ranking import top_rows
 from headrace.spark.records import quoted
 from headrace.spark.refreshing import Refreshing
 from headrace.spark.scans import PART
+from headrace.spark.state_names import StateNames
 
 KEY, KEEP = "__key", "__keep"
 """Hidden columns of rows that change: what identifies a row, and whether it is still wanted."""
@@ -78,6 +81,7 @@ class Lowering:
     defined: dict[str, DataFrame] = field(default_factory=dict)
     partial_matches: int = 10_000
     timed: bool = True
+    ending: bool = False
     parted: bool = False
     traced: bool = True
     scanned: int = 0
@@ -85,6 +89,10 @@ class Lowering:
     refreshing: Refreshing = field(default_factory=Refreshing)
     late: list[Any] = field(default_factory=list)
     """Counters of rows behind the watermark, of the operators in the frame that was made last."""
+    named: Mapping[int, str] = field(default_factory=dict)
+    """The names of searches by the identity of their steps."""
+    state_names: StateNames | None = None
+    """Those of the frame that was made last, as its operators have them."""
     _standing: bool = False
     _tracing: bool = False
     _shared: dict[str, DataFrame] | None = None
@@ -126,8 +134,8 @@ class Lowering:
         match step:
             case Scan(stream=stream):
                 return self._source(step, lambda: self._scan(stream))
-            case ReadDead(stream=stream):
-                return self._source(step, lambda: scans.dead(self.spark, stream, self.place))
+            case ReadDead(stream=source):
+                return self._source(step, lambda: scans.dead(self.spark, source, self.place))
             case ReadTable(table=table):
                 rows = self._source(step, lambda: scans.read_table(self.spark, table, self.place))
                 self.refreshing.add(table, rows, self.place.clock())
@@ -143,9 +151,11 @@ class Lowering:
                 return self._guarded(step, left, lambda: _set_operation(step, left, right))
             case Union(inputs=several):
                 first, *others = [self.frame(each) for each in several]
-                for other in others:
-                    first = first.union(other)
-                return first
+                return self._guarded(step, first, lambda: reduce(DataFrame.union, others, first))
+            case LateRows():
+                with self._traced(True):
+                    below = self.frame(step.input)
+                return self._guarded(step, below, lambda: late_rows(below, step))
             case Match():
                 with self._traced(step.traced):
                     below = self.frame(step.input)
@@ -167,7 +177,10 @@ class Lowering:
         context: Any = self.spark.sparkContext
         late = context._jsc.sc().longAccumulator("rows behind the watermark")
         self.late.append(late)
-        return matches(below, step, self.place, self.partial_matches, late)
+        found = matches(below, step, self.place, self.partial_matches, late)
+        if self.state_names is not None and id(step) in self.named:
+            self.state_names.add(self.named[id(step)], found)
+        return found
 
     def _stand_in(self, step: Step) -> DataFrame:
         if self.stand_ins is None:
@@ -186,14 +199,16 @@ class Lowering:
         if self._shared is not None:
             if stream.name not in self._shared:
                 self._shared[stream.name] = scans.scan(
-                    self.spark, stream, self.place, timed=self.timed, traced=self.traced
+                    self.spark, stream, self.place, timed=self.timed, ending=self.ending, traced=self.traced
                 )
             shared = self._shared[stream.name]
             return shared if self._tracing else shared.drop(EVIDENCE)
         self.scanned += 1
         part = str(self.scanned) if self.parted else None
         self._streams.append((self.scanned, stream.name.lower()))
-        return scans.scan(self.spark, stream, self.place, timed=self.timed, part=part, traced=self._tracing)
+        return scans.scan(
+            self.spark, stream, self.place, timed=self.timed, ending=self.ending, part=part, traced=self._tracing
+        )
 
     def parts(self) -> tuple[str, ...]:
         """Return the names of the parts of the frame that was made last, as far as its topics have partitions now."""
@@ -207,9 +222,12 @@ class Lowering:
     def begin(self, step: Step, *, parted: bool) -> None:
         """Say what the next frame is for, and whether it needs the parts of topics."""
         steps = list(walk(step))
-        self.timed = any(is_stateful(each) and not is_maintained(each) for each in steps)
-        self.traced = any(isinstance(each, Match) and each.traced for each in steps)
+        self.timed = any(waits(each, self.place) and not is_maintained(each) for each in steps)
+        watermarks = [each.stream.watermark for each in steps if isinstance(each, Scan)]
+        self.ending = not any(watermarks) and any(ends(each, self.place) for each in steps)
+        self.traced = any(isinstance(each, LateRows) or (isinstance(each, Match) and each.traced) for each in steps)
         self.parted, self.scanned, self.late = parted, 0, []
+        self.state_names = StateNames(self.spark._jvm)
         self._streams.clear()
 
     def _unary(self, step: Step, below: DataFrame) -> DataFrame:

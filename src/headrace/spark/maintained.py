@@ -16,12 +16,15 @@ from pyspark.errors.exceptions.captured import UnsupportedOperationException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 
+from headrace.catalog.imports import OtherView
 from headrace.catalog.objects import Table
 from headrace.errors import HeadraceError
 from headrace.plan.steps import ReadTable, Step
 from headrace.spark import scans
+from headrace.spark.mistakes import blame
 from headrace.spark.place import Place
 from headrace.spark.session import check_operators
+from headrace.spark.view_source import view_changes
 
 WEIGHT = "__weight"
 """Hidden column of changes: how often a row comes, or goes if negative."""
@@ -76,6 +79,8 @@ class StandIns:
         return empty
 
     def _table(self, table: Table) -> DataFrame:
+        if isinstance(table.options, OtherView):
+            return view_changes(self.spark, table)
         written = scans.table_writes(self.spark, table, self.place)
         order = [name for name in written.columns if name.startswith("__order_")]
         names = [column.name for column in table.columns]
@@ -100,7 +105,7 @@ def _refusal(error: Exception) -> Exception:
     elif cause is not None and "UnsupportedOperationException" in str(cause.getClass().getName()):
         reason = str(cause.getMessage())
     else:
-        return error
+        return blame(error, [], lambda _: True) if isinstance(error, PySparkException) else error
     return HeadraceError(
         "this query cannot be kept current",
         detail=f"Spark computes it with: {reason}.",

@@ -1,5 +1,6 @@
 """A step that searches for a pattern goes in, the DataFrame of its matches comes out."""
 
+from datetime import timedelta
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -7,14 +8,16 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BooleanType, DataType, LongType, StringType, StructField, StructType
+from sqlglot import exp
 
 from headrace.connectors.files.options import FilesSource
 from headrace.connectors.kafka.options import KafkaSource
 from headrace.errors import HeadraceError
 from headrace.language.dialect import Headrace
+from headrace.plan.late import is_judged
 from headrace.plan.patterns import Accept, AtEnd, AtStart, Instruction, Jump, Split, TakeRow
 from headrace.plan.slots import CLASSIFIER, SLOT, Asked, Slot
-from headrace.plan.steps import Match, Scalar, Scan, is_stateful, walk
+from headrace.plan.steps import Match, Scalar, Scan, Step, is_stateful, walk
 from headrace.spark.event_time import tagged
 from headrace.spark.mistakes import blame
 from headrace.spark.place import FAR, Place, micros
@@ -38,7 +41,7 @@ def matches(below: DataFrame, step: Match, place: Place, limit: int, late: Any) 
     ``limit`` is how many partial matches a key may have; ``late`` counts the rows behind the watermark.
     """
     check_operators(below.sparkSession)
-    if step.program.has(AtEnd) and not place.controlled:
+    if step.program.has(AtEnd) and not place.controlled and not step.static:
         raise HeadraceError(
             "$ in a pattern over a stream that never ends",
             detail="Whether a row is the last of its partition is known only when the input has ended.",
@@ -46,21 +49,29 @@ def matches(below: DataFrame, step: Match, place: Place, limit: int, late: Any) 
             span=step.span,
         )
     rows = _rows(tagged(below, step.time), step)
-    aggregates = _aggregates(rows, step)
+    aggregates, filters = _aggregates(rows, step)
     slots = StructType([_slot(each, i, rows, aggregates) for i, each in enumerate(step.slots)])
     empty = _empty(rows, slots)
     values = [*(value for _, value in step.conditions), *(each.value for each in step.measures)]
     expressions = _guarded(values, empty, "true AS end")
     spark = below.sparkSession
     whole = takes_all(step, place)
-    timed = step.time is not None and not place.real_time and not whole
+    timed = ends(step, place) or (step.time is not None and not place.real_time and not whole)
     try:
         made = spark._jvm.org.headrace.patterns.Patterns.search(  # type: ignore[union-attr]
             spark._jsparkSession,
             rows._jdf,
-            {**_told(step, rows), "limit": limit, "whole": whole, "timed": timed},
+            {
+                **_told(step, rows),
+                "limit": limit,
+                "whole": whole,
+                "judged": not step.arrival and is_judged(step.input, step.span),
+                "timed": timed,
+                "gathered": not place.real_time,
+            },
             expressions._jdf,
             [each._jdf for each in aggregates],
+            [each if each is None else each._jdf for each in filters],
             late,
         )
     except (Py4JJavaError, PySparkException) as error:
@@ -79,18 +90,29 @@ def _rows(below: DataFrame, step: Match) -> DataFrame:
     return below.select(*columns, (part + row_index(below.sparkSession)).alias(ARRIVAL))
 
 
-def _aggregates(rows: DataFrame, step: Match) -> list[DataFrame]:
+def _aggregates(rows: DataFrame, step: Match) -> tuple[list[DataFrame], list[DataFrame | None]]:
+    """Return the aggregates, and for each the condition on its rows, which Spark would mix up with DISTINCT."""
     fields = [*rows.schema.fields, StructField(CLASSIFIER, StringType())]
     empty = _empty(rows, StructType(fields))
-    made = []
+    made: list[DataFrame] = []
+    filters: list[DataFrame | None] = []
     for number, each in enumerate(step.aggregates):
+        call, condition = _split(each.tree)
         try:
-            made.append(empty.groupBy().agg(F.expr(_sql(each)).alias(f"__aggregate_{number}")))
+            made.append(empty.groupBy().agg(F.expr(call).alias(f"__aggregate_{number}")))
+            filters.append(None if condition is None else empty.selectExpr(f"{condition} AS e0", "true AS end"))
         except (AnalysisException, ParseException) as error:
             mistake = blame(error, [], lambda _: True)
             mistake.span = each.span
             raise mistake from error
-    return made
+    return made, filters
+
+
+def _split(aggregate: exp.Expr) -> tuple[str, str | None]:
+    """Return the SQL of an aggregate without its FILTER, and that of the filter's condition."""
+    if not isinstance(aggregate, exp.Filter):
+        return aggregate.sql(dialect=Headrace), None
+    return aggregate.this.sql(dialect=Headrace), aggregate.expression.this.sql(dialect=Headrace)
 
 
 def _slot(slot: Slot, number: int, rows: DataFrame, aggregates: list[DataFrame]) -> StructField:
@@ -132,6 +154,8 @@ def _guarded(values: list[Scalar], over: DataFrame, *more: str) -> DataFrame:
 
 def takes_all(step: Match, place: Place) -> bool:
     """Say whether one batch has all rows, so that none need wait for the watermark."""
+    if step.static:
+        return True
     scans = [each.stream for each in walk(step) if isinstance(each, Scan)]
     unlimited = all(
         isinstance(each.options, (FilesSource, KafkaSource))
@@ -139,6 +163,18 @@ def takes_all(step: Match, place: Place) -> bool:
         for each in scans
     )
     return place.bounded and unlimited and not any(is_stateful(each) for each in walk(step.input))
+
+
+def ends(step: Step, place: Place) -> bool:
+    """Say whether a step is a search that is told when the input has ended, whatever its streams have for a time."""
+    if not isinstance(step, Match) or not place.controlled or place.real_time:
+        return False
+    return not takes_all(step, place) and any(isinstance(each, Scan) for each in walk(step))
+
+
+def waits(step: Step, place: Place) -> bool:
+    """Say whether a step remembers rows for a later batch."""
+    return is_stateful(step) and not (isinstance(step, Match) and takes_all(step, place))
 
 
 def _told(step: Match, rows: DataFrame) -> dict[str, Any]:
@@ -150,7 +186,7 @@ def _told(step: Match, rows: DataFrame) -> dict[str, Any]:
         "variables": list(step.program.variables),
         "partition": list(step.partition),
         "time": step.time,
-        "arrival": step.arrival,
+        "arrival": step.arrival or (step.static and step.within is None),
         "order": [*time, *order],
         "slots": [_numbers(each, columns) for each in step.slots],
         "defined": [variable for variable, _ in step.conditions],
@@ -160,7 +196,7 @@ def _told(step: Match, rows: DataFrame) -> dict[str, Any]:
         "shown": step.shown.name,
         "skip": step.skip.name,
         "skip_to": list(step.skip_to),
-        "within": -1 if step.within is None else int(step.within.total_seconds() * 1_000_000),
+        "within": -1 if step.within is None else step.within // timedelta(microseconds=1),
         "timeouts": step.timeouts,
         "ended_at": ENDED_AT,
     }

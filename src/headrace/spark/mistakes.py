@@ -1,5 +1,6 @@
 """What Spark throws goes in, an error that the user can act on comes out."""
 
+import json
 import re
 from collections.abc import Callable
 
@@ -11,6 +12,7 @@ from headrace.errors import HeadraceError, JobFailed, PlanError, Span
 from headrace.language.spans import span_of
 from headrace.plan.steps import Scalar
 from headrace.spark.kafka_mistakes import kafka_failure
+from headrace.spark.view_source import MISTAKE
 
 _PREFIX = re.compile(r"^\[[A-Z0-9_.]+\]\s*")
 _SUFFIX = re.compile(r"\s*SQLSTATE: \w+.*$", re.DOTALL)
@@ -38,7 +40,9 @@ def message_of(error: BaseException) -> tuple[str, str]:
         condition = match.group(1)
     text = _CONTEXT.sub("", _SUFFIX.sub("", _PREFIX.sub("", text.strip())))
     first = text.strip().split("\nJVM stacktrace:")[0].strip().split("\n")[0].strip()
-    return condition, (first[:1].lower() + first[1:]).rstrip(".;: ")
+    if not first[:2].isupper():
+        first = first[:1].lower() + first[1:]
+    return condition, first.rstrip(".;: ")
 
 
 def blame(error: PySparkException, candidates: list[Scalar], accepts: Callable[[str], bool]) -> HeadraceError:
@@ -99,6 +103,10 @@ def failure(error: BaseException, output: str, causes: str = "") -> HeadraceErro
             detail="The batch was not committed; nothing of it is lost.",
             hint="Make room and run again: it resumes from its checkpoint.",
         )
+    if MISTAKE in text:  # of a view that is read: the same would happen again, unless its store is away for a while
+        facts, _ = json.JSONDecoder().raw_decode(text.partition(MISTAKE)[2])
+        kind = JobFailed if facts["passing"] else PlanError
+        return kind(facts["message"], detail=facts["detail"], hint=facts["hint"], passing=facts["passing"])
     of_pattern = re.search(r"org\.headrace\.patterns\.(\w+): ([^\n]*)", text)
     if of_pattern is not None:
         return JobFailed(f"{name}: {of_pattern.group(2)}", hint=_PATTERNS[of_pattern.group(1)])
@@ -110,6 +118,7 @@ def failure(error: BaseException, output: str, causes: str = "") -> HeadraceErro
             f"{name}: the connection was refused",
             detail=cause,
             hint="Is the server running at the address of the stream's options?",
+            passing=True,
         )
     python = re.findall(r"^(\w+(?:\.\w+)*(?:Error|Exception): .*)$", text, re.MULTILINE)
     if "PythonException" in text or "pyspark.errors.exceptions.worker" in text or condition == "PYTHON_EXCEPTION":

@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from headrace.plan.beginning import Beginning
+from headrace.plan.observing import Observation
 from headrace.spark.storage import Folder
 
 FAR = datetime(9000, 1, 1, tzinfo=UTC)
@@ -29,7 +31,8 @@ class Place:
     ``fed`` are streams whose rows come from the program instead of their connector; ``controlled`` says
     that watermarks can be moved from outside; ``bounded`` that the run ends with the input; ``feeds`` is the
     state folder below which rows are fed, if that is not the run's own. ``real_time`` holds while a query of that mode
-    is made; ``partitions`` are those of each topic of the Kafka streams that were seen so far.
+    is made; ``partitions`` are those of each topic of the Kafka streams that were seen so far. ``beginning`` says where
+    streams begin in a state that does not begin with all that they hold.
     """
 
     base: Path
@@ -43,6 +46,11 @@ class Place:
     real_time: bool = False
     observers: int = 0
     partitions: dict[str, dict[str, int]] = field(default_factory=dict)
+    beginning: Beginning | None = None
+    observations: list[Observation] = field(default_factory=list)
+    """What is still to be observed: each once, by the first query that reads its stream."""
+    adds_up: frozenset[tuple[str, str]] = frozenset()
+    """Figures of observations that can be added up over batches."""
 
     def folder(self, *parts: str) -> Folder:
         """Return a folder below the state folder."""
@@ -55,6 +63,10 @@ class Place:
     def control(self, stream: str) -> Folder:
         """Return the folder whose files move the watermark of a stream."""
         return self.folder("control", stream.lower())
+
+    def begins_at(self, stream: str) -> datetime | None:
+        """Return when a stream begins, None if it begins as it always does."""
+        return None if self.beginning is None else self.beginning.of(stream)
 
     @property
     def is_local(self) -> bool:

@@ -16,6 +16,7 @@ from headrace.spark.collect import collect, published
 from headrace.spark.counting import Counter
 from headrace.spark.maintained import WEIGHT
 from headrace.spark.progress import Progress
+from headrace.spark.state_names import StateNames
 from headrace.spark.storage import Folder
 from headrace.spark.together import Taker, Together
 from headrace.views.definition import Delta, Reflects, Row, ViewStore
@@ -71,6 +72,17 @@ def into_whole_view(taker: Taker, store: ViewStore, name: str, query: str) -> Pu
     return publish
 
 
+def into_table(taker: Taker, name: str) -> Publish:
+    """Return a function that writes the rows of a sink's table which never change."""
+
+    def publish(frame: DataFrame, batch: int) -> int:
+        rows = [tuple(row.values()) for row in collect(frame)]
+        taker.take(batch, {name: Delta(inserted=rows)}, Reflects())
+        return len(rows)
+
+    return publish
+
+
 def difference(old: Sequence[Row], new: Sequence[Row]) -> Delta:
     """Return what makes one bag of rows of another.
 
@@ -111,6 +123,7 @@ class Guard:
 
     publish: Publish
     progress: Progress
+    state_names: StateNames | None = None
     query: Any = None
     started: Event = field(default_factory=Event)
     error: BaseException | None = None
@@ -129,6 +142,8 @@ class Guard:
             self.started.wait()
             changed = self.publish(frame, batch)
             plan = self.query._jsq.streamingQuery().lastExecution().executedPlan()
+            if self.state_names is not None and not self.progress.state_names:
+                self.progress.state_names = self.state_names.of(plan)
             counts = self.counter.read(plan)
             self.progress.count(counts)
             self.progress.rows_out += counts.given if changed is None else changed

@@ -1,6 +1,8 @@
 """The sinks that take whole batches: an output goes in, what writes its batches comes out."""
 
+import json
 import secrets
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headrace.connectors.files.options import FilesSink
@@ -9,6 +11,7 @@ from headrace.connectors.files.source import resolve_path
 from headrace.connectors.kafka.client import client_properties
 from headrace.connectors.kafka.options import KafkaSink
 from headrace.connectors.kafka.sink import Writer, producer_properties
+from headrace.connectors.tables import TableSink
 from headrace.plan.application import Output
 from headrace.plan.real_time import guarantee_of, is_real_time
 from headrace.plan.splitting import Split, split_of
@@ -63,6 +66,29 @@ def kafka_publisher(output: Output, run: "Run") -> KafkaOutput:
     parts = run.plan.settings.shuffle_partitions if by_content else None
     writer = Writer(properties, name, options.topic or MARKERS, local=local)
     return KafkaOutput(options, guarantee, writer, notes, parts, key=output.key)
+
+
+@dataclass(frozen=True, slots=True)
+class TakenNote:
+    """Remembers, in a file beside a checkpoint, that a table has taken batches."""
+
+    folder: Folder
+    file: str
+    text: str
+
+    def is_there(self) -> bool:
+        """Say whether it has been written."""
+        return self.folder.read(self.file) == self.text
+
+    def write(self) -> None:
+        """Write it."""
+        self.folder.make().write(self.file, self.text)
+
+
+def taken_note(folder: Folder, sink: str, output: str, options: TableSink) -> TakenNote:
+    """Return the note of a sink's table; another table, or another name of the output, is not known by it."""
+    place = [getattr(options, each, None) for each in ("path", "table", "prefix")]
+    return TakenNote(folder, f"{sink.lower()}.taken", json.dumps([output, place]))
 
 
 def kept_name(folder: Folder, file: str) -> str:

@@ -15,13 +15,14 @@ from headrace.connectors.kafka.options import KafkaSource
 from headrace.connectors.socket.options import SocketSource
 from headrace.errors import HeadraceError, JobFailed
 from headrace.plan.application import Output, Plan
+from headrace.plan.match_names import pattern_names
 from headrace.plan.splitting import Split, split_of
 from headrace.plan.steps import (
     Kind,
-    Match,
     ReadTable,
     Relation,
     Scan,
+    Sort,
     Step,
     Union,
     is_maintained,
@@ -34,14 +35,15 @@ from headrace.spark.heartbeats import Heartbeats, idle_after, send
 from headrace.spark.kafka_output import KafkaOutput
 from headrace.spark.kafka_report import Reporter
 from headrace.spark.lower import Lowering
-from headrace.spark.matching import takes_all
+from headrace.spark.matching import ends, waits
 from headrace.spark.mistakes import failure
 from headrace.spark.place import FAR, Place
 from headrace.spark.progress import Progress
 from headrace.spark.publish import Publish
 from headrace.spark.publishers import kept_name
-from headrace.spark.running import Running
+from headrace.spark.running import Running, columns_in
 from headrace.spark.together import Part, Taker, Together, united
+from headrace.views.definition import ViewColumn
 
 POLL = 0.2
 FORGETTING = "1 second"
@@ -54,9 +56,10 @@ def query_folder(outputs: Sequence[Output]) -> str:
     return first if len(outputs) == 1 else f"{first}+{len(outputs) - 1}"
 
 
-def _whole(output: Output) -> Step:
-    """Return what an output keeps: a screen puts its rows in order itself, a view keeps the first rows."""
-    return unsorted(output.relation) if output.role in {"select", "test"} else output.relation.step
+def whole(output: Output) -> Step:
+    """Return what an output keeps: the first rows of an order, or all of them, which a screen puts in order itself."""
+    step = output.relation.step
+    return step.input if isinstance(step, Sort) and step.limit is None and step.offset is None else step
 
 
 def _source_names(step: Step, place: Place) -> dict[str, str]:
@@ -119,14 +122,14 @@ class Run:
         real_time = "realTime" in trigger
         self.place.real_time = real_time
         maintained = is_maintained(step) and not real_time
-        frame = self.lowering.changes(step) if maintained else self.lowering.frame(step)
+        frame = self._changes(output, step) if maintained else self.lowering.frame(step)
         self.place.real_time = False
         if remember:
             fingerprint.check(output, self.plan.settings, folder, folder.path, output.span)
         if self.lowering.parted and isinstance(publish, KafkaOutput):
             publish.named = self.lowering.parts()
         running = Running(output, frame, publish, self.place, trigger, frame.isStreaming, real_time=real_time)
-        running.late = self.lowering.late
+        running.late, running.state_names = self.lowering.late, self.lowering.state_names
         self.outputs.append(running)
         return running
 
@@ -134,7 +137,7 @@ class Run:
         self, outputs: Sequence[Output], takers: Mapping[str, Taker], trigger: dict[str, Any], *, remember: bool
     ) -> Running:
         """Prepare several outputs as one query, so that they always reflect the same input."""
-        steps = [_whole(output) for output in outputs]
+        steps = [whole(output) for output in outputs]
         together = Relation(Union(tuple(steps)), (), Kind.CHANGELOG)
         name = outputs[0].name if len(outputs) == 1 else " + ".join(output.name for output in outputs)
         named = Output(name, together, None, "views", span=outputs[0].span)
@@ -155,9 +158,17 @@ class Run:
         forgets = not self.place.bounded and any(output.view and output.view.ttl for output in outputs)
         trigger = {"processingTime": FORGETTING} if forgets else trigger
         running = Running(named, frame, publish, self.place, trigger, folder=query_folder(outputs), forgets=forgets)
-        running.late = self.lowering.late
+        running.late, running.state_names = self.lowering.late, self.lowering.state_names
         self.outputs.append(running)
         return running
+
+    def columns(self) -> dict[str, list[ViewColumn]]:
+        """Return the columns of each output, in the words of Spark."""
+        found: dict[str, list[ViewColumn]] = {}
+        for running in self.outputs:
+            together = isinstance(running.publish, Together)
+            found |= running.columns() if together else {running.output.name: columns_in(running.frame)}
+        return found
 
     def is_new(self, folder: str) -> bool:
         """Say whether a query of several outputs has no checkpoint yet."""
@@ -169,10 +180,8 @@ class Run:
 
     def _changes(self, output: Output, step: Step) -> DataFrame:
         remembered = output.view.ttl if output.view is not None and not self.place.bounded else None
-        if not is_maintained(step):
-            return self.lowering.frame(step)
         try:
-            return self.lowering.changes(step, remembered)
+            return self.lowering.changes(step, remembered) if is_maintained(step) else self.lowering.frame(step)
         except HeadraceError as error:
             if error.span is None:
                 error.span = output.span
@@ -228,17 +237,13 @@ class Run:
     def drain(self) -> None:
         """Let every watermark pass, so that every window closes at the next batch."""
         for stream in self.streams:
-            if stream.watermark is not None:
-                send(self.place, stream, FAR)
+            send(self.place, stream, FAR)
 
     def needs_drain(self) -> bool:
         """Say whether some output holds rows back until a watermark passes."""
-        waiting = (
-            is_stateful(step) and not (isinstance(step, Match) and takes_all(step, self.place))
-            for running in self.streaming
-            for step in walk(running.output.relation.step)
-        )
-        return any(waiting) and any(stream.watermark is not None for stream in self.streams)
+        steps = [step for running in self.streaming for step in walk(running.output.relation.step)]
+        timed = any(stream.watermark is not None for stream in self.streams)
+        return any(ends(step, self.place) or (timed and waits(step, self.place)) for step in steps)
 
     def run_to_end(self) -> None:
         """Process what is there, close every window, and end."""
@@ -299,4 +304,5 @@ def open_run(spark: SparkSession, plan: Plan, place: Place, defined: dict[str, D
     """Return a run of a plan, its functions known to Spark, with no output yet."""
     for function in plan.functions.values():
         functions.register(spark, function, place.base)
-    return Run(spark, plan, place, Lowering(spark, place, defined or {}, plan.settings.partial_matches))
+    lowering = Lowering(spark, place, defined or {}, plan.settings.partial_matches, named=pattern_names(plan))
+    return Run(spark, plan, place, lowering)

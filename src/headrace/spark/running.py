@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
+from headrace.connectors.durations import parse_duration
 from headrace.errors import HeadraceError, JobFailed
 from headrace.plan.application import Output
 from headrace.spark.counting import MARK
@@ -22,6 +23,8 @@ from headrace.spark.mistakes import blame, failure
 from headrace.spark.place import Place
 from headrace.spark.progress import Progress
 from headrace.spark.publish import Guard, Publish
+from headrace.spark.scans import OBSERVED
+from headrace.spark.state_names import StateNames
 from headrace.spark.storage import Folder
 from headrace.spark.together import Together
 from headrace.views.definition import ViewColumn
@@ -54,6 +57,8 @@ class Running:
     """Whether some of its views have a time to live."""
     late: list[Any] = field(default_factory=list)
     """Counters of rows behind the watermark that Spark does not count."""
+    state_names: StateNames | None = None
+    """How its patterns are called, to tell their state apart."""
 
     @property
     def checkpoint(self) -> Folder:
@@ -68,11 +73,12 @@ class Running:
 
     def start(self) -> None:
         """Start the query, from its checkpoint if there is one."""
-        self.progress.name = self.output.name
+        self.progress.name, self.progress.adds_up = self.output.name, self.place.adds_up
         if self.real_time:
             self._start_real_time()
             return
-        guard = self.guard = Guard(self.publish, self.progress)
+        self.progress.every = _interval(self.trigger)
+        guard = self.guard = Guard(self.publish, self.progress, self.state_names)
         mode = "update" if KEY in self.frame.columns else "append"
         writer = self.frame.writeStream.outputMode(mode).option("checkpointLocation", self.checkpoint.path)
         writer = writer.trigger(**self.trigger)
@@ -88,6 +94,8 @@ class Running:
         """Start a query whose rows go straight into their topic, each as it comes."""
         if not isinstance(self.publish, KafkaOutput):
             raise TypeError("only a Kafka sink runs in real-time mode")
+        for log in ("offsets", "commits"):  # Spark takes what a kill left there for a first batch that was finished
+            (self.checkpoint / log).sweep()
         writer = self.publish.stream(self.frame).outputMode("update")
         writer = writer.option("checkpointLocation", self.checkpoint.path).trigger(**self.trigger)
         try:
@@ -108,12 +116,15 @@ class Running:
         """Return the figures of the query as of now."""
         if self.query is not None:
             with self.observing:
+                status = self.query.status
+                self.progress.idle = status["message"].startswith("Waiting") and not status["isDataAvailable"]
                 last = self.query.lastProgress
                 behind = last is not None and last.batchId > self.progress.batch + 1
                 for report in self.query.recentProgress if behind else [last] if last is not None else []:
                     plain = _as_dict(report)
                     if self.real_time:
                         self.progress.observe(plain)
+                        plain["timestamp"] = None  # a batch of minutes says nothing of its rows
                     self.progress.take(plain)
                 self.progress.late_counted(sum(int(each.value()) for each in self.late))
         return self.progress
@@ -177,10 +188,12 @@ class Running:
     def stop(self, patience: timedelta = timedelta(seconds=30)) -> None:
         """Stop between two batches; a batch that does not end in time is run again by the next start.
 
-        In real-time mode a batch lasts as long as the checkpoint interval says.
+        In real-time mode a batch lasts as long as the checkpoint interval says. Where that is longer than anybody
+        waits, it is not waited for: the next start publishes its rows again, as after a crash.
         """
         if self.real_time:
-            patience += timedelta(milliseconds=int(self.trigger["realTime"].split()[0]))
+            lasts = timedelta(milliseconds=int(self.trigger["realTime"].split()[0]))
+            patience = patience + lasts if lasts <= patience else timedelta(0)
         if self.query is None or not self.query.isActive:
             return
         try:
@@ -206,30 +219,41 @@ class Running:
             lock.unlock()
 
 
+def _interval(trigger: dict[str, Any]) -> timedelta:
+    """Return how often a query looks for rows."""
+    return parse_duration(str(trigger.get("processingTime", ""))) or timedelta(0)
+
+
+_OF_AN_OPERATOR = (
+    "operatorName", "numRowsTotal", "numRowsUpdated", "numRowsDroppedByWatermark", "memoryUsedBytes",
+    "allUpdatesTimeMs", "allRemovalsTimeMs", "commitTimeMs",
+)  # fmt: skip
+
+
 def _as_dict(report: Any) -> dict[str, Any]:
     """Return a progress report as plain values, whatever class Spark wraps it in."""
     return {
         "batchId": report.batchId,
         "processedRowsPerSecond": report.processedRowsPerSecond,
+        "timestamp": report.timestamp,
         "batchDuration": report.batchDuration,
-        "stateOperators": [
-            {
-                "numRowsDroppedByWatermark": each.numRowsDroppedByWatermark,
-                "numRowsTotal": each.numRowsTotal,
-                "memoryUsedBytes": each.memoryUsedBytes,
-            }
-            for each in report.stateOperators
-        ],
+        "stateOperators": [{name: getattr(each, name) for name in _OF_AN_OPERATOR} for each in report.stateOperators],
         "eventTime": dict(report.eventTime),
         "sources": [
             {"description": each.description, "endOffset": each.endOffset, "latestOffset": each.latestOffset}
             for each in report.sources
         ],
+        "read": report.numInputRows,
         "rowsOut": report.sink.numOutputRows,
         "observed": {
             name: (int(row["rows"]), int(row["dead"]))
             for name, row in report.observedMetrics.items()
             if name.startswith(MARK)
+        },
+        "measured": {
+            name.removeprefix(OBSERVED): row.asDict()
+            for name, row in report.observedMetrics.items()
+            if name.startswith(OBSERVED)
         },
     }
 

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 from sqlglot import exp
 
+from headrace.catalog.imports import OtherView
 from headrace.catalog.objects import Stream, Table
 from headrace.connectors.datagen import source as datagen
 from headrace.connectors.datagen.options import INSTANT_COLUMN, DatagenSource
@@ -28,11 +29,16 @@ from headrace.spark.heartbeats import idle_after
 from headrace.spark.place import Place
 from headrace.spark.records import CORRUPT, quoted
 from headrace.spark.session import check_operators
+from headrace.spark.view_source import view_rows
 
 CHANGE = "_change"
 """A column of JSON lines that are written into a table: `delete` removes the row of the key."""
+OBSERVED = "observe:"
+"""Stands before the name that the application gives to what it measures."""
 PART = "__part"
 """Hidden column of rows that are written exactly once: the partition of a topic that a row came from."""
+ENDING = "__ending"
+"""Hidden time of rows that have none; it moves once, when the input has ended."""
 _JSON_TEXT = frozenset({"json", "avro", "upsert", "debezium-json"})
 """Formats of Kafka whose messages are parsed as JSON, by then."""
 
@@ -43,13 +49,15 @@ def scan(
     place: Place,
     *,
     timed: bool,
+    ending: bool = False,
     part: str | None = None,
     traced: bool = False,
 ) -> DataFrame:
     """Return the rows of a stream that fit its columns; the others are counted.
 
-    A query that remembers nothing needs no watermark, and is faster without. With ``part``, a hidden column names the
-    topic's partition that a row came from; the name begins with it. With ``traced``, another says where it stands.
+    A query that remembers nothing needs no watermark, and is faster without. With ``ending``, a stream that has none
+    still tells when it has ended. With ``part``, a hidden column names the topic's partition that a row came from; the
+    name begins with it. With ``traced``, another says where it stands.
     """
     frame = _records(spark, stream, place, keep_raw=False, traced=traced)
     if traced:
@@ -62,7 +70,9 @@ def scan(
         columns.append(F.concat_ws("/", F.lit(part), "__kafka_topic", "__kafka_partition").alias(PART))
     if traced:
         columns.append(F.col(EVIDENCE))
-    rows = frame.filter(_alive(frame, stream)).select(*columns)
+    rows = _measured(frame.filter(_alive(frame, stream)).select(*columns), stream, place)
+    if stream.watermark is None and ending:
+        return _ending(spark, rows, stream, place)
     return _watermarked(spark, rows, stream, place) if timed else rows
 
 
@@ -89,8 +99,9 @@ def _line(frame: DataFrame) -> Column:
     return Column(frame.sparkSession._jvm.org.headrace.rows.RowIndex.ofBlock()) + 1  # type: ignore[union-attr]
 
 
-def dead(spark: SparkSession, stream: Stream, place: Place) -> DataFrame:
-    """Return the records of a stream that do not fit its columns, with the reason."""
+def dead(spark: SparkSession, source: Stream | Table, place: Place) -> DataFrame:
+    """Return the records of a stream or a keyed table that do not fit its columns, with the reason."""
+    stream = _as_stream(source, place) if isinstance(source, Table) else source
     frame = _computed(_records(spark, stream, place, keep_raw=True), stream)
     frame = frame.filter(_verdict(frame, stream))
     required = required_columns(stream)
@@ -114,6 +125,14 @@ def _observed(frame: DataFrame, stream: Stream, place: Place) -> DataFrame:
     return frame.observe(
         name, F.count(F.lit(1)).alias("rows"), F.count_if(F.expr(_verdict(frame, stream))).alias("dead")
     )
+
+
+def _measured(rows: DataFrame, stream: Stream, place: Place) -> DataFrame:
+    """Return rows that are measured on their way as the application says, if no other query does it."""
+    for each in [each for each in place.observations if each.stream == stream.name.lower()]:
+        place.observations.remove(each)
+        rows = rows.observe(OBSERVED + each.name, *[F.expr(one.sql).alias(one.name) for one in each.measures])
+    return rows
 
 
 def _alive(frame: DataFrame, stream: Stream) -> Column:
@@ -161,6 +180,8 @@ def required_columns(stream: Stream) -> tuple[str, ...]:
 
 def read_table(spark: SparkSession, table: Table, place: Place) -> DataFrame:
     """Return the rows of a table as they stand."""
+    if isinstance(table.options, OtherView):
+        return view_rows(spark, table)
     schema = records.schema_text(table.columns)
     options = None if table.name.lower() in place.fed else table.options
     if isinstance(options, KafkaTable):
@@ -297,21 +318,23 @@ def _files(
 ) -> DataFrame:
     path = files.resolve_path(options.path, place.base)
     files.check_readable(path, stream.span, now=place.bounded)
+    since = place.begins_at(stream.name)
     if options.format == "json" and not keep_raw:
         schema = records.schema_text(stream.stored, f"{CORRUPT} STRING")
         placed = _uses_ingestion_time(stream) or stream.common is None or traced
-        return files.read_columns(spark, options, path, schema, placed=placed)
+        return files.read_columns(spark, options, path, schema, placed=placed, since=since)
     if options.format in files.LINES:
-        lines = files.read_lines(spark, options, path)
+        lines = files.read_lines(spark, options, path, since=since)
         if options.format == "text":
             return records.parse_text(lines, stream.stored)
         return records.parse_json(lines, stream.stored, files.format_options(options))
     if options.format == "csv":
         schema = records.schema_text(stream.stored, f"{CORRUPT} STRING")
-        frame = files.read_columns(spark, options, path, schema, placed=True)
+        frame = files.read_columns(spark, options, path, schema, placed=True, since=since)
         written = F.to_csv(F.struct(*[F.col(quoted(column.name)) for column in stream.stored]))
         return frame.withColumn("__raw", F.coalesce(F.col(CORRUPT), written))
-    frame = files.read_columns(spark, options, path, records.schema_text(stream.stored), placed=True)
+    schema = records.schema_text(stream.stored)
+    frame = files.read_columns(spark, options, path, schema, placed=True, since=since)
     written = F.to_json(F.struct(*[F.col(quoted(column.name)) for column in stream.stored]))
     return frame.withColumn("__raw", written).withColumn(CORRUPT, F.lit(False))
 
@@ -320,6 +343,9 @@ def _messages(spark: SparkSession, stream: Stream, options: KafkaSource, place: 
     topics = kafka.topics_to_read(spark, options, place.base, stream.span)
     place.partitions[stream.name.lower()] = topics
     properties = client_properties(options, place.base)
+    begins_at = place.begins_at(stream.name)
+    if begins_at is not None:
+        options = replace(options, start=begins_at.isoformat())
     messages = topics_source.read_stream(spark, options, properties, topics)
     messages = topics_source.as_records(messages, options, options.key, place.base)
     return records.parse_messages(messages, stream.stored, options.format, _text_options(options))
@@ -418,6 +444,14 @@ def _watermarked(spark: SparkSession, rows: DataFrame, stream: Stream, place: Pl
         .filter(f"NOT (__beat AND {time} IS NOT NULL AND spark_partition_id() >= 0)")
         .drop("__beat")
     )
+
+
+def _ending(spark: SparkSession, rows: DataFrame, stream: Stream, place: Place) -> DataFrame:
+    """Return rows that have no time of their own, under a watermark that stands still until the input has ended."""
+    timed = rows.withColumn(ENDING, F.timestamp_seconds(F.lit(0)))
+    united = timed.withColumn("__beat", F.lit(False)).unionByName(_beats(spark, timed, stream, place, ENDING))
+    marked = united.withWatermark(ENDING, "0 seconds")
+    return marked.filter(f"NOT (__beat AND {ENDING} IS NOT NULL AND spark_partition_id() >= 0)").drop("__beat", ENDING)
 
 
 def _beats(spark: SparkSession, rows: DataFrame, stream: Stream, place: Place, time: str) -> DataFrame:

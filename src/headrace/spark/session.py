@@ -3,6 +3,7 @@
 import os
 import sys
 from contextlib import suppress
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from headrace.errors import HeadraceError
 from headrace.jars.fetch import is_present, jars
 from headrace.operators.library import agent, library
 from headrace.plan.settings import Settings
+from headrace.spark.class_archive import java_options
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
@@ -44,6 +46,7 @@ DEFAULTS = {
     "spark.log.structuredLogging.enabled": "false",
     "spark.sql.codegen.cache.maxEntries": "1000",
     "spark.sql.dataFrameQueryContext.enabled": "false",
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing."
     "FileSystemBasedCheckpointFileManager",
 }
@@ -54,6 +57,11 @@ PLAIN_FILES = "org.headrace.PlainFiles"
 
 
 JAVA = "spark.driver.extraJavaOptions"
+QUICK = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
+"""Half of the work of a JVM that lives for a minute is to compile code that it will hardly use.
+
+With the 48 MB that such a JVM has for compiled code by default, one that runs many queries stops compiling at all.
+"""
 REAL_TIME_MASTER = "local[64]"
 """A query in real-time mode holds a slot for each partition that it reads and each that it keeps state in."""
 
@@ -62,6 +70,8 @@ REAL_TIME = {"spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "2"}
 
 _configured: list[tuple[SparkSession, Settings]] = []
 """The session and the settings that were last brought together; to set them again would take a while."""
+_taken_over: dict[str, str | None] = {}
+"""What the keys that the last application set for itself were before."""
 
 
 def open_session(
@@ -71,24 +81,29 @@ def open_session(
     name: str = "headrace",
     kafka: bool = False,
     real_time: bool = False,
+    brief: bool = False,
 ) -> SparkSession:
     """Return the session of this process, started if there is none.
 
     A session that is there already (a notebook's, a cluster's) is used as it is: only what a right answer
-    depends on is set. With ``kafka`` it must be able to reach Kafka.
+    depends on is set. With ``kafka`` it must be able to reach Kafka. A ``brief`` one is for few rows: its code is
+    compiled quickly rather than well.
     """
     active = SparkSession.getActiveSession()
     if active is not None and kafka:
         _check_kafka(active)
     if active is not None and _configured == [(active, settings)]:
         return active
+    started = active is None
     if active is None:
         os.environ.setdefault("PYSPARK_PIN_THREAD", "true")
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         builder = SparkSession.builder.appName(name).master(master or (REAL_TIME_MASTER if real_time else "local[*]"))
         local = master is None or master.startswith("local")
-        if local:  # functions run in the Python that has what they import, not in the first on the path
+        if local or is_here(master):
+            # functions run in the Python that has what they import, not in the first on the path; and nobody beyond
+            # this machine is listened to, whereas the workers of a cluster elsewhere must reach the driver
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         options = {**(DEFAULTS if local else {}), **FIXED, **_java(local), **settings.spark}
         if kafka:
             options["spark.jars"] = _jars(settings, kafka=True)
@@ -99,17 +114,59 @@ def open_session(
             options = {**REAL_TIME, **options}
         if real_time and local:  # the shuffle of real-time mode would listen to the whole network
             options[JAVA] += f' "-javaagent:{agent(jars("kafka"))}"'
+        if brief and local:
+            options[JAVA] += f" {QUICK}"
         if local:
             options = {**_plain_files(), **options}
         for key, value in options.items():
             builder = builder.config(key, value)
         active = builder.getOrCreate()
-    for key, value in (*FIXED.items(), *settings.spark.items()):
-        if _is_changeable(active, key):
-            active.conf.set(key, value)
-    active.conf.set("spark.sql.shuffle.partitions", str(settings.shuffle_partitions))
-    _configured[:] = [(active, settings)]
+    _configure(active, settings, started=started)
     return active
+
+
+def _configure(session: SparkSession, settings: Settings, *, started: bool) -> None:
+    """Set what a right answer depends on and what an application asks for.
+
+    What the application before it in the same session had asked for is taken back.
+    """
+    if any(shared is session for shared, _ in _configured):
+        for key, value in _taken_over.items():
+            if value is None:
+                session.conf.unset(key)
+            else:
+                session.conf.set(key, value)
+    _taken_over.clear()
+    own = {key: value for key, value in settings.spark.items() if _is_changeable(session, key)}
+    for key, value in own.items():
+        _taken_over[key] = DEFAULTS.get(key) if started else session.conf.get(key, None)
+        session.conf.set(key, value)
+    for key, value in FIXED.items():
+        if key not in own and _is_changeable(session, key):
+            session.conf.set(key, value)
+    session.conf.set("spark.sql.shuffle.partitions", str(settings.shuffle_partitions))
+    _configured[:] = [(session, settings)]
+
+
+def is_here(master: str | None) -> bool:
+    """Say whether a standalone master is on this machine and cannot be reached from others.
+
+    >>> [is_here(each) for each in ("spark://127.0.0.1:7077", "spark://[::1]:7077", "spark://localhost:7077")]
+    [True, True, True]
+    >>> [is_here(each) for each in ("spark://127.0.0.1:7077,10.0.0.7:7077", "spark://node-1:7077", "yarn")]
+    [False, False, False]
+    """
+    if master is None or not master.startswith("spark://"):
+        return False
+    hosts = [each.rpartition(":")[0].strip("[]") for each in master.removeprefix("spark://").split(",")]
+    return all(host == "localhost" or _is_loopback(host) for host in hosts)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False  # a name: whether it means this machine is for its network to say
 
 
 def _is_changeable(session: SparkSession, key: str) -> bool:
@@ -120,11 +177,11 @@ def _java(local: bool) -> dict[str, str]:
     """Return the options of the driver's JVM.
 
     Its log says what nobody else reports. On a laptop it collects garbage for throughput, which makes reading
-    JSON about a sixth faster.
+    JSON about a sixth faster, and takes its classes from an archive if there is one.
     """
     configuration = Path(__file__).with_name("log4j2.properties").resolve().as_uri()
     logging = f"-Dlog4j2.configurationFile={configuration}"
-    return {JAVA: f"-XX:+UseParallelGC {logging}" if local else logging}
+    return {JAVA: f"-XX:+UseParallelGC {java_options()} {logging}" if local else logging}
 
 
 def _jars(settings: Settings, *, kafka: bool) -> str:
@@ -140,7 +197,7 @@ def _jars(settings: Settings, *, kafka: bool) -> str:
 def _plain_files() -> dict[str, str]:
     """Return what lets Hadoop use our local files; it asks for them before Spark has loaded any jar."""
     with suppress(HeadraceError):
-        jar = str(library([]))
+        jar = str(library([]).resolve())  # the archive of classes fits one path alone
         return {"spark.driver.extraClassPath": jar, "spark.hadoop.fs.file.impl": PLAIN_FILES}
     return {}
 

@@ -78,6 +78,12 @@ class Folder:
         system, path = self._system(name)
         system.delete(path, False)
 
+    def sweep(self) -> None:
+        """Delete the files of this folder that Spark had begun to write when it was killed."""
+        for name in self.names():
+            if name.startswith(".") and name.removesuffix(".crc").endswith(".tmp"):
+                self.remove(name)
+
     def files(self) -> list[str]:
         """Return the paths of all files below the folder, relative to it."""
         system, path = self._system()

@@ -28,6 +28,7 @@ from headrace.views.takers import MemoryTaker
 SMALL = {
     "spark.sql.streaming.minBatchesToRetain": "10",
     "spark.sql.streaming.stateStore.maintenanceInterval": "5s",  # that often state of ended queries leaves memory
+    "spark.sql.streaming.pollingDelay": "100ms",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
@@ -50,7 +51,7 @@ class SparkEngine:
         """Return a driver of the application, started, or raise HeadraceError if the application is wrong."""
         loaded = Application(directory=directory).add(application)
         small = replace(loaded.plan.settings, shuffle_partitions=1, spark={**SMALL, **loaded.plan.settings.spark})
-        session = open_session(small, master="local[2]", name="headrace test")
+        session = open_session(small, master="local[2]", name="headrace test", brief=True)
         state = Path(tempfile.mkdtemp(prefix="headrace-test-", dir=_memory_disk()))
         driver = SparkDriver(loaded, state, clock_at)
         try:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.plan.outputs import Output
-from headrace.plan.steps import Relation, Sort
+from headrace.plan.steps import Kind, Relation, Sort
 from headrace.values import sort_key
 from headrace.views.store import Change, MemoryStore, Store
 
@@ -39,7 +39,10 @@ class Answered:
 
 
 def ordered(rows: list[dict[str, Any]], relation: Relation) -> list[dict[str, Any]]:
-    """Return rows in the order that a query asks for, or by all columns."""
+    """Return rows in the order that a query asks for, or by all columns; of rows that end, the part that it asks for.
+
+    Of rows that come and go only that part was published.
+    """
     result = sorted(rows, key=sort_key)
     if not isinstance(relation.step, Sort):
         return result
@@ -49,6 +52,8 @@ def ordered(rows: list[dict[str, Any]], relation: Relation) -> list[dict[str, An
         absent = [row for row in result if row[name] is None]
         present.sort(key=lambda row, name=name: sort_key({name: row[name]}), reverse=term.descending)  # type: ignore[misc]
         result = absent + present if term.nulls_first else present + absent
+    if relation.kind is not Kind.STATIC:
+        return result
     first = relation.step.offset or 0
     last = None if relation.step.limit is None else first + relation.step.limit
     return result[first:last]

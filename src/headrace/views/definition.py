@@ -1,9 +1,13 @@
 """What a materialised view is, and what a batch does to it: the words that stores, readers and runs share."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any, Protocol
+
+from headrace.errors import HeadraceError
 
 Row = tuple[Any, ...]
 """The values of one row in the order of the view's columns: plain Python values as PySpark gives them.
@@ -32,6 +36,8 @@ class ViewDefinition:
     key: tuple[str, ...] = ()
     indexes: tuple[tuple[str, ...], ...] = ()
     retain: timedelta | None = None
+    identity: str = field(default="", compare=False)
+    """Given by the store that makes the view; one that is built anew is another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,56 @@ class FeedBatch:
     delta: Delta
 
 
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The rows of a view, in any order, and the last batch that is in them: None if there was none yet."""
+
+    identity: str
+    batch: int | None
+    rows: Iterator[Row]
+
+
+class QueryTooLong(HeadraceError):
+    """A query over views that took longer than it may; it was ended."""
+
+    def __init__(self, limit: timedelta) -> None:
+        super().__init__(
+            f"the query took longer than {limit.total_seconds():g} seconds",
+            hint="Ask for less, or give the view an index.",
+        )
+
+
+class AnswerTooLarge(HeadraceError):
+    """A query over views whose answer takes more memory than it may."""
+
+    def __init__(self, megabytes: int) -> None:
+        super().__init__(f"the answer has more than {megabytes} MB", hint="Ask for fewer rows or columns.")
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How far a query may go that somebody asks who is not the owner of the machine.
+
+    ``views`` are the names, in lower case, of those that it may read; ``rows`` is how many of its rows are wanted.
+    """
+
+    views: frozenset[str]
+    rows: int
+    value_bytes: int = 10 * 2**20
+    answer_bytes: int = 64 * 2**20
+
+    def taken(self, rows: Iterable[Row]) -> list[Row]:
+        """Return the rows that are wanted, as they come; raise if they take too much memory."""
+        found: list[Row] = []
+        size = 0
+        for row in islice(rows, self.rows):
+            size += sum(len(value) for value in row if isinstance(value, str | bytes))
+            if size > self.answer_bytes:
+                raise AnswerTooLarge(self.answer_bytes // 2**20)
+            found.append(row)
+        return found
+
+
 class ViewStore(Protocol):
     """Keeps views; one transaction takes in a batch for all views of a query, so that they never disagree.
 
@@ -89,8 +145,11 @@ class ViewStore(Protocol):
     def rows(self, view: str) -> Iterator[Row]:
         """Yield all rows of a view, in the order of its key."""
 
-    def query(self, sql: str) -> tuple[tuple[str, ...], list[Row]]:
-        """Answer a SELECT over any views, all as of one batch; the columns come first."""
+    def snapshot(self, view: str) -> AbstractContextManager[Snapshot]:
+        """Give all rows of a view as of one batch, to be read until the end of the block."""
+
+    def query(self, sql: str, bounds: Bounds | None = None) -> tuple[tuple[str, ...], list[Row]]:
+        """Answer a SELECT over any views, or over those within bounds, all as of one batch; the columns come first."""
 
     def changes(self, view: str, after: int | None) -> Iterator[FeedBatch]:
         """Yield the batches that changed a view after a position, as far as they are there now.

@@ -45,8 +45,6 @@ class Kept:
             self.of_output[output.name.lower()] = store
             taker = by_store.setdefault(id(store), StoreTaker(store, self.query(query), {}, notice))
             taker.columns = {**taker.columns, output.name: output.relation.names}
-            if output.view is not None and output.view.ttl is not None:
-                taker.forgetful = {**taker.forgetful, output.name: output.key}
             taker.watched |= {output.name} if shown(output) else set()
             found[output.name] = taker
         return found

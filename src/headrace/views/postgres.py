@@ -15,8 +15,8 @@ from headrace.connectors.postgres.types import postgres_type
 from headrace.connectors.spark_types import parse_type
 from headrace.connectors.typed_values import json_of
 from headrace.errors import HeadraceError, PlanError
-from headrace.views.definition import Delta, FeedBatch, Reflects, Row, ViewDefinition
-from headrace.views.postgres_feed import note_changes, prune, read_batches
+from headrace.views.definition import Bounds, Delta, FeedBatch, QueryTooLong, Reflects, Row, Snapshot, ViewDefinition
+from headrace.views.postgres_feed import note_changes, prune, purge_changes, read_batches
 from headrace.views.postgres_query import translated
 from headrace.views.postgres_rows import change_rows, reader, selected
 from headrace.views.postgres_schema import (
@@ -101,7 +101,7 @@ class PostgresViewStore:
         with self._reading() as connection:
             found = view_named(view, kept_views(connection, self._names)).definition
             check_key(found, key)
-            condition, values = _same_values(found, key)
+            condition, values = _same_values(found, key_places(found), key)
             try:
                 rows = connection.execute(self._select(found, condition), values).fetchall()
             except psycopg.DataError:
@@ -117,10 +117,23 @@ class PostgresViewStore:
             found = view_named(view, kept_views(connection, self._names)).definition
             yield from map(reader(found), pages(connection, self._select(found, sql.SQL("true"))))
 
-    def query(self, sql: str) -> tuple[tuple[str, ...], list[Row]]:
-        """Answer a SELECT over any views, all as of one batch; the columns come first."""
+    @contextmanager
+    def snapshot(self, view: str) -> Iterator[Snapshot]:
+        """Give all rows of a view as of one batch, to be read until the end of the block."""
         with self._reading() as connection:
-            views = {name: each.definition for name, each in kept_views(connection, self._names).items()}
+            kept = view_named(view, kept_views(connection, self._names))
+            found = kept.definition
+            rows = map(reader(found), pages(connection, self._select(found, sql.SQL("true"))))
+            yield Snapshot(found.identity, self._last_batch(connection, kept.query), rows)
+
+    def query(self, sql: str, bounds: Bounds | None = None) -> tuple[tuple[str, ...], list[Row]]:
+        """Answer a SELECT over any views, or over those within bounds, all as of one batch; the columns come first."""
+        with self._reading() as connection:
+            views = {
+                name: each.definition
+                for name, each in kept_views(connection, self._names).items()
+                if bounds is None or name in bounds.views
+            }
             question = translated(sql, views, self._names.schema)
             milliseconds = self._query_timeout // timedelta(milliseconds=1)
             connection.execute("SELECT set_config('statement_timeout', %s, true)", (str(milliseconds),))
@@ -128,13 +141,12 @@ class PostgresViewStore:
             try:
                 cursor = connection.execute(question.text.encode())
             except errors.QueryCanceled:
-                raise HeadraceError(
-                    f"the query took longer than {self._query_timeout.total_seconds():g} seconds",
-                    hint="Ask for less, or give the view an index.",
-                ) from None
+                raise QueryTooLong(self._query_timeout) from None
             except (errors.SyntaxErrorOrAccessRuleViolation, psycopg.DataError, psycopg.NotSupportedError) as error:
                 raise PlanError(f"PostgreSQL cannot answer this query: {error.diag.message_primary}") from None
-            return question.columns, question.rows(cursor.fetchall())
+            if bounds is None:
+                return question.columns, question.rows(cursor.fetchall())
+            return question.columns, question.rows(bounds.taken(cursor))
 
     def changes(self, view: str, after: int | None) -> Iterator[FeedBatch]:
         """Yield the batches that changed a view after a position, as far as they are there now."""
@@ -162,6 +174,14 @@ class PostgresViewStore:
                 if kept.query == query:
                     remove_view(connection, self._names, kept.definition)
             connection.execute(sql.SQL("DELETE FROM {} WHERE query = %s").format(self._names.batches), (query,))
+
+    def purge(self, view: str, column: str, value: Any) -> int:
+        """Take the rows with a value out of the change feed of a view; return how many there were."""
+        with self._connections.borrow() as connection, connection.transaction():
+            found = view_named(view, kept_views(connection, self._names)).definition
+            place = [each.name.lower() for each in found.columns].index(column.lower())
+            condition, values = _same_values(found, [place], [value])
+            return purge_changes(connection, self._names, found, condition, values)
 
     def version(self) -> Any:
         """Return what is another value after every batch that any process has taken in; cheap to ask often."""
@@ -214,18 +234,20 @@ class PostgresViewStore:
         )
 
 
-def _same_values(view: ViewDefinition, key: Sequence[Any]) -> tuple[sql.Composable, list[Any]]:
-    """Return the condition that the first key columns have these values, and its parameters."""
+def _same_values(
+    view: ViewDefinition, places: Sequence[int], wanted: Sequence[Any]
+) -> tuple[sql.Composable, list[Any]]:
+    """Return the condition that the first columns at some places have these values, and its parameters."""
     parts: list[sql.Composable] = [sql.SQL("true")]
     values = []
-    for place, value in zip(key_places(view), key, strict=False):
+    for place, value in zip(places, wanted, strict=False):
         column = view.columns[place]
         if value is None:
             parts.append(sql.SQL("t.{} IS NULL").format(sql.Identifier(column.name)))
             continue
         kind = parse_type(column.type)
-        wanted = sql.SQL(postgres_type(kind) if kind.name != "decimal" else "numeric")
-        parts.append(sql.SQL("t.{} = %s::{}").format(sql.Identifier(column.name), wanted))
+        type_ = sql.SQL(postgres_type(kind) if kind.name != "decimal" else "numeric")
+        parts.append(sql.SQL("t.{} = %s::{}").format(sql.Identifier(column.name), type_))
         values.append(json_of(value) if kind.nested else value)
     return sql.SQL(" AND ").join(parts), values
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import groupby
+from typing import Any
 
 from psycopg import sql
 
@@ -12,7 +13,7 @@ from headrace.views.postgres_rows import reader, selected
 from headrace.views.postgres_schema import BATCH, DELETED, ORDINAL, Names
 from headrace.views.store_rules import KEEP
 
-__all__ = ["note_changes", "prune", "read_batches"]
+__all__ = ["note_changes", "prune", "purge_changes", "read_batches"]
 
 
 def note_changes(connection: Connection, names: Names, view: ViewDefinition, batch: int, at: datetime) -> None:
@@ -42,6 +43,12 @@ def prune(connection: Connection, names: Names, views: Iterable[ViewDefinition],
             sql.SQL("DELETE FROM {} WHERE view = %s AND batch <= %s").format(names.feed_batches), (name, old)
         )
         connection.execute(sql.SQL("UPDATE {} SET pruned_to = %s WHERE name = %s").format(names.views), (old, name))
+
+
+def purge_changes(connection: Connection, names: Names, view: ViewDefinition, same: sql.Composable, value: Any) -> int:
+    """Take the rows that meet a condition on a value out of the feed of a view; return how many there were."""
+    statement = sql.SQL("DELETE FROM {} AS t WHERE {}").format(names.feed(view), same)
+    return connection.execute(statement, value).rowcount
 
 
 def read_batches(connection: Connection, names: Names, view: ViewDefinition, after: int | None) -> Iterator[FeedBatch]:

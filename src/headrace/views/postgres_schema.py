@@ -18,6 +18,7 @@ from headrace.views.store_rules import (
     check_same,
     definition_from_text,
     definition_text,
+    identified,
 )
 
 __all__ = ["Names", "columns_of", "define_views", "is_there", "kept_views", "make_store", "remove_view", "view_type"]
@@ -68,7 +69,7 @@ def _short(*texts: str) -> str:
 
 def view_type(kind: SparkType) -> str:
     """Return the type of a view's column: text is ordered by its bytes, and a float keeps all its digits."""
-    if kind.name in {"string", "void"}:
+    if kind.name in {"string", "interval", "void"}:
         return 'text COLLATE "C"'
     return "double precision" if kind.name == "float" else postgres_type(kind)
 
@@ -141,7 +142,7 @@ def define_views(connection: Connection, names: Names, query: str, views: Sequen
                 "INSERT INTO {} (name, query, definition) VALUES (%s, %s, %s) "
                 "ON CONFLICT (name) DO UPDATE SET definition = EXCLUDED.definition"
             ).format(names.views),
-            (view.name.lower(), query, definition_text(view)),
+            (view.name.lower(), query, definition_text(identified(view, None if old is None else old.definition))),
         )
 
 

@@ -1,5 +1,9 @@
 """The text of a query over views goes in; its tree, or the names of the views that it reads, come out."""
 
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import cast
+
 from sqlglot import exp
 
 from headrace.errors import PlanError, Source
@@ -26,10 +30,30 @@ def single_query(source: Source) -> exp.Query:
 
 
 def tables_in(tree: exp.Expr) -> list[tuple[str, exp.Table]]:
-    """Return the tables that a query reads, with their full names, without those that its WITH defines."""
-    defined = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    """Return the tables that a query reads, with their full names, without those that a WITH around them defines."""
     named = [(".".join(part.name for part in table.parts), table) for table in tree.find_all(exp.Table)]
-    return [(name, table) for name, table in named if name.lower() not in defined]
+    return [(name, table) for name, table in named if not _of_with(table)]
+
+
+def _of_with(table: exp.Table) -> bool:
+    """Say whether a table is one that a WITH defines, where it stands; a name with a dot never is."""
+    if len(table.parts) != 1:
+        return False
+    name, inner = table.name.lower(), cast("exp.Expr", table)
+    while (outer := inner.parent) is not None:
+        if any(each.alias.lower() == name for each in _visible(inner, outer)):
+            return True
+        inner = outer
+    return False
+
+
+def _visible(inner: exp.Expr, outer: exp.Expr) -> Sequence[exp.Expr]:
+    """Return what a node defines for a part of it: a WITH what comes before that part, a query all of its WITH."""
+    if isinstance(outer, exp.With):
+        before = list(takewhile(lambda each: each is not inner, outer.expressions))
+        return [*before, inner] if outer.args.get("recursive") else before
+    within = outer.args.get("with_")
+    return () if within is None or within is inner else cast("Sequence[exp.Expr]", within.expressions)
 
 
 def view_names(sql: str) -> list[str]:

@@ -1,9 +1,10 @@
 """Views in Redis: batches go in; rows, answers and changes come out, from any machine."""
 
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
-from datetime import UTC, datetime
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,8 +16,17 @@ from headrace.connectors.redis.client import RedisAddress, open_client
 from headrace.connectors.redis.options import RedisConnection
 from headrace.errors import HeadraceError
 from headrace.values import sort_key
-from headrace.views.definition import Delta, FeedBatch, Reflects, Row, ViewDefinition
-from headrace.views.redis_batch import planned, pruned, queue_change, queue_prune
+from headrace.views.definition import (
+    Bounds,
+    Delta,
+    FeedBatch,
+    QueryTooLong,
+    Reflects,
+    Row,
+    Snapshot,
+    ViewDefinition,
+)
+from headrace.views.redis_batch import planned, pruned, queue_change, queue_feed, queue_prune, without
 from headrace.views.redis_layout import Layout
 from headrace.views.redis_names import views_read
 from headrace.views.sqlite import SqliteViewStore
@@ -28,6 +38,7 @@ from headrace.views.store_rules import (
     check_same,
     definition_from_text,
     definition_text,
+    identified,
     view_named,
     view_of_query,
 )
@@ -72,8 +83,14 @@ class RedisViewStore:
     """A store of views in one database of a Redis server; each row is a hash that any client can read."""
 
     def __init__(
-        self, options: RedisConnection, *, prefix: str = "headrace:", clock: Callable[[], datetime] = _now
+        self,
+        options: RedisConnection,
+        *,
+        prefix: str = "headrace:",
+        clock: Callable[[], datetime] = _now,
+        query_timeout: timedelta | None = None,
     ) -> None:
+        self._query_timeout = query_timeout
         self._address = RedisAddress(options)
         self._client: Any = open_client(options)
         self._layout = Layout(prefix)
@@ -88,9 +105,11 @@ class RedisViewStore:
             for view in views:
                 check_names(view)
                 self._layout.of(view)  # raises for a type that has no text
-                if view.name.lower() in kept:
-                    check_same(query, view, kept[view.name.lower()])
-                facts = {"query": query, "definition": definition_text(view)}
+                old = kept.get(view.name.lower())
+                if old is not None:
+                    check_same(query, view, old)
+                made = identified(view, None if old is None else old.definition)
+                facts = {"query": query, "definition": definition_text(made)}
                 transaction.hset(self._layout.views, view.name.lower(), json.dumps(facts))
             transaction.execute()
 
@@ -166,23 +185,51 @@ class RedisViewStore:
             found = view_named(view, self._kept(self._client)).definition
             yield from self._read([found])[0]
 
-    def query(self, sql: str) -> tuple[tuple[str, ...], list[Row]]:
-        """Answer a SELECT over any views, all as of one batch; the columns come first.
+    @contextmanager
+    def snapshot(self, view: str) -> Iterator[Snapshot]:
+        """Give all rows of a view as of one batch, to be read until the end of the block."""
 
-        Redis knows no SQL: the views that it reads are copied into SQLite.
+        def attempt(transaction: Any) -> Snapshot:
+            kept = view_named(view, self._kept(transaction))
+            rows = self._read([kept.definition])[0]
+            last = _last(transaction.get(self._layout.batch(kept.query)))
+            transaction.multi()
+            transaction.get(self._layout.version)
+            transaction.execute()  # raises if a batch came in between
+            return Snapshot(kept.definition.identity, last, iter(rows))
+
+        yield self._at_once(attempt, self._layout.version)
+
+    def query(self, sql: str, bounds: Bounds | None = None) -> tuple[tuple[str, ...], list[Row]]:
+        """Answer a SELECT over any views, or over those within bounds, all as of one batch; the columns come first.
+
+        Redis knows no SQL: the views that it reads are copied into SQLite. The time that this takes counts too.
         """
+        began = time.monotonic()
         with self._address.plain_words():
-            views = [each.definition for each in self._kept(self._client).values()]
+            kept = [each.definition for each in self._kept(self._client).values()]
+            views = [view for view in kept if bounds is None or view.name.lower() in bounds.views]
             read = views_read(sql, views)
             rows = self._read(read)
-        with (
-            TemporaryDirectory(prefix="headrace-") as folder,
-            closing(SqliteViewStore(Path(folder) / "views.sqlite", clock=self._clock)) as store,
-        ):
-            store.define("query", views)
-            deltas = {view.name: Delta(inserted=each) for view, each in zip(read, rows, strict=True)}
-            store.take("query", 0, deltas, Reflects())
-            return store.query(sql)
+        with TemporaryDirectory(prefix="headrace-") as folder:
+            file = Path(folder) / "views.sqlite"
+            with closing(SqliteViewStore(file, clock=self._clock)) as store:
+                store.define("query", views)
+                for batch, (view, each) in enumerate(zip(read, rows, strict=True)):
+                    self._left(began)
+                    store.take("query", batch, {view.name: Delta(inserted=each)}, Reflects())
+            left = self._left(began)
+            with closing(SqliteViewStore(file, read_only=True, clock=self._clock, query_timeout=left)) as store:
+                return store.query(sql, bounds)
+
+    def _left(self, began: float) -> timedelta | None:
+        """Return how long a query may still take; raise if its time is over."""
+        if self._query_timeout is None:
+            return None
+        left = self._query_timeout - timedelta(seconds=time.monotonic() - began)
+        if left <= timedelta(0):
+            raise QueryTooLong(self._query_timeout)
+        return left
 
     def changes(self, view: str, after: int | None) -> Iterator[FeedBatch]:
         """Yield the batches that changed a view after a position, as far as they are there now."""
@@ -227,6 +274,23 @@ class RedisViewStore:
             transaction.execute()
 
         self._at_once(attempt, self._layout.batch(query), self._layout.views)
+
+    def purge(self, view: str, column: str, value: Any) -> int:
+        """Take the rows with a value out of the change feed of a view; return how many there were."""
+        with self._address.plain_words():
+            found = view_named(view, self._kept(self._client)).definition
+        own = self._layout.of(found)
+        place = [each.name.lower() for each in found.columns].index(column.lower())
+
+        def attempt(transaction: Any) -> int:
+            left, gone = without(own, transaction.xrange(own.feed), place, value)
+            if gone:
+                transaction.multi()
+                queue_feed(transaction, own, left)
+                transaction.execute()
+            return gone
+
+        return self._at_once(attempt, own.feed)
 
     def version(self) -> Any:
         """Return what is another value after every batch that any process has taken in; cheap to ask often."""

@@ -10,7 +10,7 @@ from headrace.views.definition import Delta, ViewDefinition
 from headrace.views.redis_layout import Layout, ViewLayout
 from headrace.views.store_rules import KEEP, not_there, same_key_twice
 
-__all__ = ["Change", "planned", "pruned", "queue_change", "queue_prune"]
+__all__ = ["Change", "planned", "pruned", "queue_change", "queue_feed", "queue_prune", "without"]
 
 CHUNK = 1000
 """How many rows one entry of a feed holds at most."""
@@ -101,3 +101,24 @@ def queue_prune(transaction: Any, layout: Layout, view: ViewDefinition, old: Seq
     transaction.xtrim(own.feed, minid=f"{old[-1] + 1}-0", approximate=False)
     transaction.zrem(own.times, *map(str, old))
     transaction.hset(layout.pruned, view.name.lower(), str(old[-1]))
+
+
+def without(
+    layout: ViewLayout, entries: Sequence[tuple[str, dict[str, str]]], place: int, value: Any
+) -> tuple[list[tuple[str, dict[str, str]]], int]:
+    """Return the entries of a feed without the rows that have a value at a place, and how many rows those were."""
+    left, gone = [], 0
+    for identity, fields in entries:
+        rows = layout.from_feed_text(fields["rows"])
+        kept = [row for row in rows if row[place] != value]
+        gone += len(rows) - len(kept)
+        if kept:
+            left.append((identity, {**fields, "rows": layout.feed_text(kept)}))
+    return left, gone
+
+
+def queue_feed(transaction: Any, layout: ViewLayout, entries: Sequence[tuple[str, dict[str, str]]]) -> None:
+    """Add the commands that put other entries in the place of a feed to a transaction: Redis cannot change one."""
+    transaction.unlink(layout.feed)
+    for identity, fields in entries:
+        transaction.xadd(layout.feed, fields, id=identity)

@@ -5,25 +5,29 @@ Any process may read while one writes, and sees every view as of the same batch.
 
 import json
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from headrace.errors import HeadraceError, PlanError
 from headrace.plan.scope import did_you_mean
-from headrace.views.definition import Delta, FeedBatch, Reflects, Row, ViewDefinition
+from headrace.views.definition import Bounds, Delta, FeedBatch, QueryTooLong, Reflects, Row, Snapshot, ViewDefinition
 from headrace.views.sqlite_connections import Connections, transaction
 from headrace.views.sqlite_feed import prune, purge_changes, read_batches, write_changes
 from headrace.views.sqlite_query import plan_view_query
 from headrace.views.sqlite_schema import HIDDEN, make_indexes, make_view, quoted, remove_indexes, remove_view, table_of
 from headrace.views.sqlite_tables import change_rows
 from headrace.views.sqlite_values import codec, decoded, encoded, encoded_key, instant_text
-from headrace.views.store_rules import definition_from_text, definition_text
+from headrace.views.store_rules import definition_from_text, definition_text, identified
 
 __all__ = ["SqliteViewStore"]
 
 FETCHED_AT_ONCE = 1000
+LOOK_EVERY = 20_000
+"""Steps of SQLite's machine after which it looks at the time: about a millisecond."""
 _READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 
 
@@ -45,10 +49,16 @@ class SqliteViewStore:
     """
 
     def __init__(
-        self, path: str | Path, *, read_only: bool = False, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+        self,
+        path: str | Path,
+        *,
+        read_only: bool = False,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        query_timeout: timedelta | None = None,
     ) -> None:
         self.path = Path(path)
         self._clock = clock
+        self._query_timeout = query_timeout
         self._connections = Connections(self.path, read_only=read_only)
 
     def close(self) -> None:
@@ -120,6 +130,10 @@ class SqliteViewStore:
 
     # --- reading --------------------------------------------------------------------------------------
 
+    def made(self) -> bool:
+        """Say whether the store is there yet; it is made by the first start of an application."""
+        return self._connections.made()
+
     def views(self) -> Sequence[ViewDefinition]:
         """Return the views that are kept."""
         with self._connections.reading() as connection:
@@ -159,18 +173,47 @@ class SqliteViewStore:
             while rows := cursor.fetchmany(FETCHED_AT_ONCE):
                 yield from decoded(rows, codecs)
 
-    def query(self, sql: str) -> tuple[tuple[str, ...], list[Row]]:
-        """Answer a SELECT over any views, all as of one batch; the columns come first."""
+    @contextmanager
+    def snapshot(self, view: str) -> Iterator[Snapshot]:
+        """Give all rows of a view as of one batch, to be read until the end of the block."""
         with self._connections.reading() as connection:
-            views = [view for _, view in _kept(connection)]
+            query, found = _named(connection, view)
+            codecs = [codec(each.type) for each in found.columns]
+            cursor = connection.execute(f"SELECT * FROM {quoted(found.name)}")
+            pages = iter(lambda: cursor.fetchmany(FETCHED_AT_ONCE), [])
+            rows = (row for page in pages for row in decoded(page, codecs))
+            yield Snapshot(found.identity, _last_batch(connection, query), rows)
+
+    def renew(self) -> None:
+        """Give every view another identity: what its readers have seen is not what it was."""
+        with self._connections.writing() as connection, transaction(connection):
+            for _, view in _kept(connection):
+                text = definition_text(identified(view, None))
+                connection.execute(f"UPDATE {HIDDEN}views SET definition = ? WHERE name = ?", (text, view.name))
+
+    def query(self, sql: str, bounds: Bounds | None = None) -> tuple[tuple[str, ...], list[Row]]:
+        """Answer a SELECT over any views, or over those within bounds, all as of one batch; the columns come first."""
+        with self._connections.reading() as connection:
+            kept = [view for _, view in _kept(connection)]
+            views = [view for view in kept if bounds is None or view.name.lower() in bounds.views]
             planned = plan_view_query(sql, views, self._clock())
-            readable = {name.lower() for view in views for name in (view.name, f"{HIDDEN}bag_{view.name}")}
-            connection.set_authorizer(_only_reading(readable))
+            others = [view for view in kept if view not in views]
+            connection.set_authorizer(_only_reading(_tables_of(views), _tables_of(others)))
+            ended = _end_after(connection, self._query_timeout)
+            most = connection.getlimit(sqlite3.SQLITE_LIMIT_LENGTH)
+            if bounds is not None:
+                connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, bounds.value_bytes)
             try:
-                rows = connection.execute(planned.sql).fetchall()
+                cursor = connection.execute(planned.sql)
+                rows = cursor.fetchall() if bounds is None else bounds.taken(cursor)
+                cursor.close()
             except (sqlite3.Error, sqlite3.Warning) as error:
+                if self._query_timeout is not None and ended():
+                    raise QueryTooLong(self._query_timeout) from error
                 raise _refused(error) from error
             finally:
+                connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, most)
+                connection.set_progress_handler(None, 0)
                 connection.set_authorizer(None)
             return planned.columns, planned.values(rows)
 
@@ -210,7 +253,8 @@ def _define(connection: sqlite3.Connection, query: str, view: ViewDefinition) ->
         except sqlite3.OperationalError as error:
             raise HeadraceError(f'view "{view.name}" cannot be kept in SQLite', detail=f"{error}.") from error
         connection.execute(
-            f"INSERT INTO {HIDDEN}views VALUES (?, ?, ?, NULL)", (view.name, query, definition_text(view))
+            f"INSERT INTO {HIDDEN}views VALUES (?, ?, ?, NULL)",
+            (view.name, query, definition_text(identified(view, None))),
         )
         return
     owner, old = found
@@ -228,7 +272,8 @@ def _define(connection: sqlite3.Connection, query: str, view: ViewDefinition) ->
     if old.indexes != view.indexes:
         remove_indexes(connection, old)
         make_indexes(connection, view)
-    connection.execute(f"UPDATE {HIDDEN}views SET definition = ? WHERE name = ?", (definition_text(view), view.name))
+    text = definition_text(identified(view, old))
+    connection.execute(f"UPDATE {HIDDEN}views SET definition = ? WHERE name = ?", (text, view.name))
 
 
 def _kept(connection: sqlite3.Connection) -> list[tuple[str, ViewDefinition]]:
@@ -255,19 +300,40 @@ def _by_key(view: ViewDefinition) -> str:
     return f" ORDER BY {', '.join(map(quoted, view.key))}" if view.key else ""
 
 
-def _only_reading(readable: set[str]) -> Callable[..., int]:
-    """Return an authorizer that lets a statement read these tables and nothing else."""
+def _tables_of(views: Sequence[ViewDefinition]) -> set[str]:
+    return {name.lower() for view in views for name in (view.name, f"{HIDDEN}bag_{view.name}")}
+
+
+def _only_reading(readable: set[str], closed: set[str]) -> Callable[..., int]:
+    """Return an authorizer that lets a statement read views, but none of the closed ones, and nothing else."""
 
     def authorize(action: int, first: str | None, second: str | None, _database: Any, _inner: Any) -> int:
         if action not in _READS:
             return sqlite3.SQLITE_DENY
         if action == sqlite3.SQLITE_FUNCTION and second == "load_extension":
             return sqlite3.SQLITE_DENY
-        if action == sqlite3.SQLITE_READ and first and first.lower().startswith((HIDDEN, "sqlite_")):
-            return sqlite3.SQLITE_OK if first.lower() in readable else sqlite3.SQLITE_DENY
+        if action == sqlite3.SQLITE_READ and first:
+            name = first.lower()
+            if name in closed or (name.startswith((HIDDEN, "sqlite_")) and name not in readable):
+                return sqlite3.SQLITE_DENY
         return sqlite3.SQLITE_OK
 
     return authorize
+
+
+def _end_after(connection: sqlite3.Connection, limit: timedelta | None) -> Callable[[], bool]:
+    """Let SQLite end what takes longer than this; return what says whether it did."""
+    if limit is None:
+        return lambda: False
+    deadline, ended = time.monotonic() + limit.total_seconds(), False
+
+    def look() -> bool:
+        nonlocal ended
+        ended = time.monotonic() >= deadline
+        return ended
+
+    connection.set_progress_handler(look, LOOK_EVERY)
+    return lambda: ended
 
 
 def _refused(error: Exception) -> HeadraceError:

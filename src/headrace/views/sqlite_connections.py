@@ -16,6 +16,13 @@ WAIT_SECONDS = 60
 CACHE_KIB = 64 * 1024
 
 
+class _NoStoreError(HeadraceError):
+    """The file of a store is missing or empty."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f'there are no views in "{path}"', hint="Run the application; its first start makes them.")
+
+
 class Connections:
     """Opens connections, keeps them for the next use, and forgets them when the file is another one."""
 
@@ -90,11 +97,17 @@ class Connections:
             self._watcher[1].close()
             self._watcher = None
 
+    def made(self) -> bool:
+        """Say whether there is a store: the file may be missing, or so new that nothing is in it yet."""
+        try:
+            with self.reading():
+                return True
+        except _NoStoreError:
+            return False
+
     def _present(self, identity: tuple[int, int] | None) -> tuple[int, int]:
         if identity is None:
-            raise HeadraceError(
-                f'there are no views in "{self.path}"', hint="Run the application; its first start makes them."
-            )
+            raise _NoStoreError(self.path)
         return identity
 
     def _borrow(self, identity: tuple[int, int]) -> sqlite3.Connection:
@@ -113,9 +126,11 @@ class Connections:
         except sqlite3.OperationalError:
             connection = self._connect("ro")  # a file that this user may read only
         connection.execute("PRAGMA query_only = ON")
-        if not check_version(connection, str(self.path)):
+        with transaction(connection, "DEFERRED"):  # one look: its writer may make the store between two
+            made = check_version(connection, str(self.path))
+        if not made:
             connection.close()
-            raise HeadraceError(f'there are no views in "{self.path}"')
+            raise _NoStoreError(self.path)
         return connection
 
     def _connect(self, mode: str) -> sqlite3.Connection:

@@ -20,6 +20,7 @@ from headrace.plan.scope import did_you_mean
 from headrace.plan.types import TIMESTAMP, Type, type_name
 from headrace.views.definition import Row, ViewDefinition
 from headrace.views.query_text import name_columns, single_query, tables_in
+from headrace.views.sqlite_functions import pattern_mistake
 from headrace.views.sqlite_rewrite import rewritten, type_in
 from headrace.views.sqlite_values import codec
 from headrace.views.value_types import parsed_type
@@ -52,6 +53,7 @@ def plan_view_query(sql: str, views: Sequence[ViewDefinition], now: datetime) ->
     tree = single_query(source)
     known = {view.name.lower(): view for view in views}
     _check_names(tree, known, source)
+    _check_patterns(tree, source)
     _alias_tables(tree)
     spelled = {column.name.lower(): column.name for view in views for column in view.columns}
     spelled |= name_columns(tree)
@@ -79,6 +81,19 @@ def _check_names(tree: exp.Expr, known: dict[str, ViewDefinition], source: Sourc
             hint = did_you_mean(name, [view.name for view in known.values()])
             raise PlanError(
                 f'unknown view "{name}"', hint=hint or "There are no views yet.", span=span_of(table, source)
+            )
+
+
+def _check_patterns(tree: exp.Expr, source: Source) -> None:
+    """Raise where a pattern is written that cannot be matched here; of one that is computed SQLite tells less."""
+    for node in tree.find_all(exp.RegexpLike):
+        pattern = node.expression
+        reason = pattern_mistake(pattern.this) if isinstance(pattern, exp.Literal) else None
+        if reason is not None:
+            raise PlanError(
+                f"this pattern cannot be matched: {reason}",
+                hint="Patterns here have no look-around and no back-references.",
+                span=span_of(pattern, source),
             )
 
 

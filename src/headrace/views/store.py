@@ -61,23 +61,17 @@ class MemoryStore:
 
     batches: dict[int, list[Change]] = field(default_factory=dict)
     keyed: dict[str, Row] = field(default_factory=dict)
-    plain: dict[str, tuple[Row, int]] = field(default_factory=dict)
+    plain: list[Row] = field(default_factory=list)
+    counted: dict[str, tuple[Row, int]] | None = None
+    """The rows without a key by their text, once some were withdrawn; before that they are only listed."""
 
     def apply(self, batch: int, published: Iterable[Published]) -> Sequence[Change]:
         """Take in a batch and return what it changed; a batch taken in before changes nothing."""
         if batch in self.batches:
             return []
         rows = list(published)
-        changes = list(net(each for each in rows if each.key is None))
-        for change in changes:
-            text = to_json_line(change.row)
-            row, count = self.plain.get(text, (change.row, 0))
-            count += 1 if change.change == "insert" else -1
-            self.plain[text] = (row, count)
-            if count == 0:
-                del self.plain[text]
-            elif count < 0:
-                raise ValueError(f"a row is withdrawn that is not there: {text}")
+        changes = list(net([each for each in rows if each.key is None]))
+        self._take(changes)
         for each in rows:
             if each.key is not None:
                 changes.extend(_replace(self.keyed.get(each.key), each))
@@ -88,18 +82,40 @@ class MemoryStore:
         self.batches[batch] = changes
         return changes
 
+    def _take(self, changes: Sequence[Change]) -> None:
+        if self.counted is None:
+            if all(change.change == "insert" for change in changes):
+                self.plain += [change.row for change in changes]
+                return
+            self.counted = {}
+            changes = [*(Change("insert", row) for row in self.plain), *changes]
+            self.plain = []
+        for change in changes:
+            text = to_json_line(change.row)
+            row, count = self.counted.get(text, (change.row, 0))
+            count += 1 if change.change == "insert" else -1
+            self.counted[text] = (row, count)
+            if count == 0:
+                del self.counted[text]
+            elif count < 0:
+                raise ValueError(f"a row is withdrawn that is not there: {text}")
+
     def rows(self) -> list[Row]:
         """Return the rows as they stand."""
-        return [*(row for row, count in self.plain.values() for _ in range(count)), *self.keyed.values()]
+        counted = (self.counted or {}).values()
+        return [*self.plain, *(row for row, count in counted for _ in range(count)), *self.keyed.values()]
 
 
-def net(published: Iterable[Published]) -> Iterator[Change]:
+def net(published: Sequence[Published]) -> Iterator[Change]:
     """Yield what rows with weights change together: what cancels is left out, what goes comes first.
 
     >>> rows = [Published({"n": 1}), Published({"n": 2}), Published({"n": 1}, weight=-1)]
     >>> [(c.change, c.row["n"]) for c in net(rows)]
     [('insert', 2)]
     """
+    if all(each.weight > 0 for each in published):
+        yield from (Change("insert", each.row) for each in published for _ in range(each.weight))
+        return
     weights: dict[str, tuple[Row, int]] = {}
     for each in published:
         text = to_json_line(each.row)

@@ -1,8 +1,9 @@
 """What stores have in common: definitions as text, what stands for a row, and what a batch must not do."""
 
 import json
+import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from hashlib import blake2b
@@ -23,6 +24,7 @@ __all__ = [
     "check_same",
     "definition_from_text",
     "definition_text",
+    "identified",
     "key_places",
     "not_there",
     "row_hash",
@@ -70,7 +72,13 @@ def definition_from_text(text: str) -> ViewDefinition:
         tuple(facts["key"]),
         tuple(map(tuple, facts["indexes"])),
         None if facts["retain"] is None else timedelta(seconds=facts["retain"]),
+        facts.get("identity", ""),
     )
+
+
+def identified(view: ViewDefinition, old: ViewDefinition | None) -> ViewDefinition:
+    """Return a view with the identity that it has in a store, a new one if it is new there."""
+    return replace(view, identity=secrets.token_hex(8) if old is None else old.identity)
 
 
 def view_named(name: str, views: Mapping[str, KeptView]) -> KeptView:

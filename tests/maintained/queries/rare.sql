@@ -84,7 +84,6 @@ SELECT g FROM a GROUP BY g HAVING count(DISTINCT n) = count(n)
 SELECT DISTINCT count(*) AS c FROM a GROUP BY g
 
 -- name: in_pair
--- refused: IN takes a query of one column
 SELECT k FROM a WHERE (k, n) IN (SELECT k, n FROM b)
 
 -- name: nested_exists
@@ -192,4 +191,8 @@ SELECT g, sort_array(collect_list(DISTINCT n % 2)) AS r, stddev(DISTINCT n % 2) 
 
 -- name: stream_distinct_expression
 SELECT g, sort_array(collect_list(DISTINCT n % 2)) AS r, stddev(DISTINCT n % 2) AS d FROM e GROUP BY g
+-- by spark
+
+-- name: not_in_pair
+SELECT k FROM a WHERE (k, n) NOT IN (SELECT b.k, b.n FROM b WHERE b.g = a.g)
 -- by spark

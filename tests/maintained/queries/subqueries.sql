@@ -26,7 +26,6 @@ SELECT k FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE b.k = a.k)
 SELECT k FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE b.g = a.g AND b.n > a.n)
 
 -- name: exists_or
--- refused: a subquery that speaks of the rows outside it cannot stand here
 SELECT k FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.k = a.k) OR n = 0
 
 -- name: exists_any
@@ -51,15 +50,12 @@ SELECT k, (SELECT sum(n) FROM b WHERE k > 100) AS s FROM a
 SELECT g, count(*) AS c FROM a GROUP BY g HAVING count(*) >= (SELECT count(*) FROM b WHERE n = 1)
 
 -- name: correlated_scalar
--- refused: a subquery that speaks of the rows outside it cannot stand here
 SELECT k, (SELECT max(b.n) FROM b WHERE b.g = a.g) AS hi FROM a
 
 -- name: correlated_count
--- refused: a subquery that speaks of the rows outside it cannot stand here
 SELECT k, (SELECT count(*) FROM b WHERE b.g = a.g) AS c FROM a
 
 -- name: correlated_where
--- refused: a subquery that speaks of the rows outside it cannot stand here
 SELECT k FROM a WHERE n > (SELECT avg(o.n) FROM a o WHERE o.g = a.g)
 
 -- name: correlated_in
@@ -78,5 +74,33 @@ SELECT k, n FROM e WHERE k IN (SELECT k FROM a WHERE n > 0)
 SELECT k, n FROM e WHERE n >= (SELECT max(n) FROM a)
 
 -- name: case_exists
--- refused: a subquery that speaks of the rows outside it cannot stand here
 SELECT k, CASE WHEN EXISTS (SELECT 1 FROM b WHERE b.k = a.k) THEN 'both' ELSE 'one' END AS v FROM a
+
+-- name: not_exists_or
+SELECT k FROM a WHERE n > 1 OR NOT EXISTS (SELECT 1 FROM b WHERE b.g = a.g AND b.n > a.n)
+
+-- name: exists_first
+SELECT k FROM a WHERE EXISTS (SELECT DISTINCT n FROM b WHERE b.g = a.g ORDER BY n LIMIT 1)
+
+-- name: correlated_in_shown
+SELECT k, coalesce(n IN (SELECT b.n FROM b WHERE b.g = a.g), false) AS v FROM a
+
+-- name: correlated_not_in_or
+SELECT k FROM a WHERE k = 1 OR n NOT IN (SELECT b.n FROM b WHERE b.g = a.g)
+
+-- name: correlated_by_key
+SELECT k, (SELECT b.n FROM b WHERE b.k = a.n) AS v FROM a
+
+-- name: correlated_of_join
+SELECT a.k FROM a JOIN b ON a.k = b.k WHERE a.n >= (SELECT min(o.n) FROM b o WHERE o.g = b.g)
+
+-- name: by_key
+SELECT k, (SELECT n FROM b WHERE k = 1) AS v FROM a
+
+-- name: correlated_grouped
+-- refused: a subquery that speaks of the rows outside it, in a grouped query, is not supported yet
+SELECT g, (SELECT max(b.n) FROM b WHERE b.g = a.g) AS hi FROM a GROUP BY g
+
+-- name: correlated_unequal
+-- refused: a subquery that stands for one value can only be equal to the rows outside it
+SELECT k, (SELECT max(b.n) FROM b WHERE b.n < a.n) AS hi FROM a

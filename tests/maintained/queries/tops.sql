@@ -45,3 +45,14 @@ SELECT t.k, b.n FROM (SELECT k FROM a ORDER BY k DESC LIMIT 2) t LEFT JOIN b ON 
 
 -- name: top_stream
 SELECT DISTINCT k, n FROM e ORDER BY n DESC, k LIMIT 3
+
+-- name: top_starred
+SELECT *, n * 2 AS m FROM c JOIN (SELECT g AS gg, n FROM b) AS d ON d.gg = c.g ORDER BY n * 2 DESC NULLS LAST, h, gg LIMIT 1
+
+-- name: top_qualified
+SELECT t.k AS id, u.k AS k FROM a t JOIN b u ON t.g = u.g ORDER BY t.k DESC, u.k LIMIT 2
+
+-- name: top_alias_first
+SELECT k, -n AS n FROM a ORDER BY n + 0 DESC NULLS LAST, k LIMIT 2
+-- duckdb:
+SELECT k, -n AS n FROM a ORDER BY (-a.n) + 0 DESC NULLS LAST, k LIMIT 2

@@ -21,7 +21,8 @@ class Folder(Protocol):
     def move(self, name: str, target: Any, new_name: str) -> None: ...  # noqa: D102
 
 
-_STAGING = "_headrace_staging"
+_STAGING = "_headrace_staging-"
+"""Begins the names of folders in which batches are written aside, one for each: others may write here too."""
 
 
 def write_batch(frame: DataFrame, options: FilesSink, folder: Folder, run: str, batch: int) -> None:
@@ -31,7 +32,7 @@ def write_batch(frame: DataFrame, options: FilesSink, folder: Folder, run: str, 
     first takes away what it left before, so its rows are never there twice.
     """
     prefix = f"{run}-{batch:08d}-"
-    staging = folder / _STAGING / prefix.rstrip("-")
+    staging = folder / f"{_STAGING}{prefix}".rstrip("-")
     staging.delete()
     writer = frame.write.format(options.format)
     if options.format == "csv":
@@ -51,13 +52,16 @@ def write_batch(frame: DataFrame, options: FilesSink, folder: Folder, run: str, 
         ending = "." + name.partition(".")[2]
         target = folder / parent if parent else folder
         staging.move(new, target, f"{prefix}{number:05d}{ending}")
-    (folder / _STAGING).delete()
+    staging.delete()
 
 
 def forget_run(folder: Folder, run: str) -> None:
     """Take away all that a run wrote."""
     for name in folder.files():
-        if name.rsplit("/", 1)[-1].startswith(f"{run}-"):
+        first, last = name.partition("/")[0], name.rpartition("/")[2]
+        if first.startswith(f"{_STAGING}{run}-"):
+            (folder / first).delete()
+        elif last.startswith(f"{run}-"):
             folder.remove(name)
 
 

@@ -161,6 +161,7 @@ def plain_words(error: psycopg.Error, where: str, password: str | None) -> Headr
             f"PostgreSQL at {where} cannot be reached",
             detail=f"It says: {said}.",
             hint="Check the address, and that the server runs.",
+            passing=True,
         )
     if isinstance(error, psycopg.DataError | psycopg.IntegrityError):
         return JobFailed(f"PostgreSQL at {where} refuses a row: {said}", detail="Nothing of the batch was written.")

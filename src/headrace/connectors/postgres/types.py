@@ -28,7 +28,7 @@ TYPES = {
     "date": "date",
     "time": "time without time zone",
     "binary": "bytea",
-    "interval": "interval",
+    "interval": "text",
     "void": "text",
 }
 _WIDER = {
@@ -38,6 +38,7 @@ _WIDER = {
     "bigint": ("numeric",),
     "float": ("double precision",),
     "string": ("character varying", "character", "citext"),
+    "interval": ("character varying", "character"),
     "void": ("character varying", "character"),
 }
 _NUMERIC = re.compile(r"numeric\((\d+),(-?\d+)\)")

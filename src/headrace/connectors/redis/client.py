@@ -66,7 +66,9 @@ def plain_words(error: redis.RedisError, where: str) -> HeadraceError:
             hint="Ask for the rights with ACL SETUSER.",
         )
     if isinstance(error, redis.ConnectionError | redis.TimeoutError):
-        return JobFailed(f"Redis at {where} cannot be reached", hint="Check the address, and that the server runs.")
+        return JobFailed(
+            f"Redis at {where} cannot be reached", hint="Check the address, and that the server runs.", passing=True
+        )
     return JobFailed(f"Redis at {where} reports: {said}", detail="Nothing of the batch was written.")
 
 

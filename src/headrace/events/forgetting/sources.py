@@ -10,6 +10,8 @@ from headrace.connectors.kafka.options import KafkaReading, KafkaSink, KafkaSour
 from headrace.connectors.memory.options import MemoryTable
 from headrace.events.forgetting.topics import KeyedTopic
 from headrace.events.forgetting.wanted import Matches, Wanted, matching
+from headrace.plan.steps import Kind
+from headrace.plan.together import TABLES
 
 __all__ = ["Sources", "TopicOf", "sources_of"]
 
@@ -81,6 +83,11 @@ def sources_of(application: Application, wanted: Sequence[Wanted]) -> Sources:
         if isinstance(options, KafkaSink) and options.topic is not None and options.format in _JSON:
             topic = KeyedTopic(options, base, options.topic, tuple(options.key) or output.key)
             (published if options.format == "upsert" else streams).append(TopicOf(sink.name, topic, test))
+        elif sink.connector in TABLES and output.relation.kind is Kind.CHANGELOG:
+            note = (
+                f"it deletes rows of keyed tables from {sink.connector} as the application runs: look there for others"
+            )
+            elsewhere.append(("sink", sink.name, note))
         else:
             elsewhere.append(("sink", sink.name, f"what it wrote is kept in {sink.connector}: delete it there"))
     return Sources(*map(tuple, (tables, files, captured, published, streams, elsewhere)))  # type: ignore[arg-type]

@@ -26,10 +26,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.Average;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Min;
 import org.apache.spark.sql.streaming.MapState;
-import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.TTLConfig;
-import org.apache.spark.sql.streaming.TimeMode;
-import org.apache.spark.sql.streaming.TimerValues;
 import org.apache.spark.sql.streaming.ValueState;
 import org.apache.spark.sql.types.DataType;
 import org.headrace.rows.Bytes;
@@ -76,8 +73,8 @@ final class AggregateOperator extends Operator {
   }
 
   @Override
-  public void init(OutputMode mode, TimeMode time) {
-    group = getHandle().getValueState("group", Encoders.BINARY(), ttl());
+  void open() {
+    group = getHandle().getValueState("group", Encoders.BINARY(), TTLConfig.NONE());
     values = getHandle().getMapState("values", Encoders.BINARY(), Encoders.LONG(), TTLConfig.NONE());
     accumulators = new ArrayList<>();
     filters = new ArrayList<>();
@@ -125,15 +122,14 @@ final class AggregateOperator extends Operator {
   }
 
   private Multiset set(int number) {
-    return new Multiset(values, number, this);
+    return new Multiset(values, number);
   }
 
   @Override
-  public scala.collection.Iterator<Row> handleInputRows(
-      byte[] key, scala.collection.Iterator<Row> given, TimerValues timers) {
+  Changes take(byte[] key, scala.collection.Iterator<Row> given, boolean again) {
     Changes batch = gather(given);
     load();
-    byte[] before = last;
+    byte[] before = again ? null : last;
     for (Map.Entry<Bytes, long[]> each : batch.sorted()) {
       InternalRow row = Unpack.row(each.getKey().value(), input.size());
       long weight = each.getValue()[0];
@@ -151,7 +147,18 @@ final class AggregateOperator extends Operator {
       publish(changes, key, last, 1);
     }
     save();
-    return changes.rows();
+    return changes;
+  }
+
+  @Override
+  boolean expire(byte[] key, Changes changes) {
+    load();
+    publish(changes, key, last, -1);
+    if (grows) {
+      last = null;
+      save();
+    }
+    return last != null;
   }
 
   private byte[] result() {
@@ -164,7 +171,7 @@ final class AggregateOperator extends Operator {
 
   private void publish(Changes changes, byte[] key, byte[] result, long weight) {
     if (result != null) {
-      JoinedRow row = new JoinedRow(Unpack.row(key, keys.size()), Unpack.row(result, functions.size()));
+      JoinedRow row = new JoinedRow(Unpack.key(key, keys.size()), Unpack.row(result, functions.size()));
       changes.add(published.apply(row).copy().getBytes(), weight);
     }
   }
@@ -175,9 +182,6 @@ final class AggregateOperator extends Operator {
     last = null;
     try {
       if (saved == null) {
-        if (forgets()) {
-          values.clear(); // what is left of a group that was forgotten
-        }
         accumulators.forEach(Accumulator::reset);
         return;
       }

@@ -27,6 +27,13 @@ final class Changes implements Iterable<Map.Entry<Bytes, long[]>> {
     return weights.entrySet().iterator();
   }
 
+  /** Return what takes these changes back. */
+  Changes reversed() {
+    Changes result = new Changes();
+    weights.forEach((row, weight) -> result.add(row.value(), -weight[0]));
+    return result;
+  }
+
   /** Return the changes in an order that does not depend on who came first. */
   List<Map.Entry<Bytes, long[]>> sorted() {
     List<Map.Entry<Bytes, long[]>> all = new ArrayList<>();

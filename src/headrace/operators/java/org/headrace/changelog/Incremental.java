@@ -5,12 +5,10 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
-import java.util.Map;
-import org.apache.spark.sql.Dataset;
-import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Generator;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
@@ -55,21 +53,18 @@ import scala.Tuple8;
  */
 public final class Incremental {
   private final Session session;
-  private final Map<Integer, Source> sources;
+  private final StandIns standIns;
   private final Duration remembered;
 
   /**
-   * @param sources what each stand-in of a stream or table stands for, by the number of its RDD
+   * @param standIns what stands in the plan for streams and tables
    * @param remembered how long what is not touched is remembered; null is for ever
    */
-  Incremental(Session session, Map<Integer, Source> sources, Duration remembered) {
+  Incremental(Session session, StandIns standIns, Duration remembered) {
     this.session = session;
-    this.sources = sources;
+    this.standIns = standIns;
     this.remembered = remembered;
   }
-
-  /** What a stand-in stands for: rows that only come, unless they have a weight as their last column. */
-  record Source(Dataset<Row> rows, boolean weighted) {}
 
   Rel of(LogicalPlan plan) {
     Rel rel = node(plan);
@@ -87,7 +82,7 @@ public final class Incremental {
 
   private Rel node(LogicalPlan plan) {
     if (plan instanceof LogicalRDD leaf) {
-      return source(leaf);
+      return standIns.rows(leaf);
     } else if (plan instanceof Project project) {
       return projected(Scala.list(project.projectList()), of(project.child()));
     } else if (plan instanceof Filter filter) {
@@ -113,10 +108,11 @@ public final class Incremental {
     } else if (plan instanceof Generate generate) {
       return generate(generate);
     } else if (plan instanceof LocalRelation constants) {
-      return constants(constants);
+      return remaining(constants(constants));
     } else if (plan instanceof OneRowRelation) {
-      return Plans.seed(session, List.of(), List.of(), 1);
+      return remaining(Plans.seed(session, List.of(), List.of(), 1));
     } else if (Plans.keepsRows(plan)) {
+      refuseSubqueries(plan);
       Rel below = of(plan.children().head());
       LogicalPlan above = plan.withNewChildren(Scala.seq(below.plan()));
       return new Rel(above, Scala.list(plan.output()), below.weight(), below.grows());
@@ -124,17 +120,15 @@ public final class Incremental {
     throw new UnsupportedOperationException(plan.nodeName());
   }
 
-  private Rel source(LogicalRDD leaf) {
-    Source source = sources.get(leaf.rdd().id());
-    LogicalPlan rows = Trees.analyzed(source.rows());
-    List<Attribute> given = Scala.list(rows.output());
-    List<Attribute> wanted = Scala.list(leaf.output());
-    List<NamedExpression> list = new ArrayList<>();
-    for (int i = 0; i < wanted.size(); i++) {
-      list.add(Trees.alias(given.get(i), wanted.get(i)));
+  /** Constants come once and never again, so they must not be forgotten as other rows are that only come. */
+  private Rel remaining(Rel rel) {
+    return new Rel(rel.plan(), rel.columns(), rel.weight(), rel.grows() && remembered == null);
+  }
+
+  private void refuseSubqueries(LogicalPlan plan) {
+    if (Scala.<Expression>list(plan.expressions()).stream().anyMatch(standIns::asksStream)) {
+      throw new UnsupportedOperationException("a subquery in " + plan.nodeName());
     }
-    Expression weight = source.weighted() ? given.get(wanted.size()) : Trees.number(1);
-    return Plans.projected(rows, list, weight, !source.weighted());
   }
 
   private Rel projected(List<NamedExpression> list, Rel below) {
@@ -171,7 +165,10 @@ public final class Incremental {
       if (!subquery.plan().maxRows().isDefined() || ((Number) subquery.plan().maxRows().get()).longValue() > 1) {
         throw new UnsupportedOperationException("a subquery that may give several rows as one value");
       }
-      return isStatic(subquery.plan()) ? constant(subquery, rel) : kept(subquery, rel);
+      return standIns.isStatic(subquery.plan()) ? constant(subquery, rel) : kept(subquery, rel);
+    }
+    if (expression instanceof SubqueryExpression && standIns.asksStream(expression)) {
+      throw new UnsupportedOperationException("a subquery as " + expression.nodeName());
     }
     List<Expression> children = new ArrayList<>();
     boolean changed = false;
@@ -185,19 +182,25 @@ public final class Incremental {
   }
 
   private Looked kept(ScalarSubquery subquery, Rel rel) {
-    Rel value = of(subquery.plan());
-    Rel both = joined(JoinOperator.Kind.LEFT, rel, value, List.of(), List.of(), null);
-    return new Looked(value.columns().get(0), both);
+    Rel asked = of(subquery.plan());
+    Attribute value = Trees.column("value", subquery.dataType()); // the same subquery may be looked up twice
+    List<NamedExpression> list = List.of(Trees.alias(asked.columns().get(0), value));
+    Rel one = Plans.projected(asked.plan(), list, asked.weight(), asked.grows());
+    Rel both = joined(JoinOperator.Kind.LEFT, rel, one, List.of(), List.of(), null);
+    return new Looked(value, both);
   }
 
   /** A value that never changes stands beside each row. */
   private Looked constant(ScalarSubquery subquery, Rel rel) {
-    LogicalPlan table = subquery.plan();
+    Attribute value = Trees.column("value", subquery.dataType());
+    Attribute asked = Scala.<Attribute>list(subquery.plan().output()).get(0);
+    List<NamedExpression> list = List.of(Trees.alias(asked, value));
+    LogicalPlan table = new Project(Scala.seq(list), subquery.plan());
     LogicalPlan plan = new Join(rel.plan(), table, LeftOuter$.MODULE$, scala.Option.empty(), JoinHint.NONE());
     List<Attribute> columns = new ArrayList<>(rel.columns());
-    columns.addAll(Scala.<Attribute>list(table.output()));
+    columns.add(value);
     Rel both = Plans.shaped(new Rel(plan, columns, rel.weight(), rel.grows()), columns);
-    return new Looked(Scala.<Attribute>list(table.output()).get(0), both);
+    return new Looked(value, both);
   }
 
   private Rel union(Union union) {
@@ -215,6 +218,7 @@ public final class Incremental {
   }
 
   private Rel expand(Expand expand) {
+    refuseSubqueries(expand);
     Rel below = of(expand.child());
     List<scala.collection.immutable.Seq<Expression>> projections = new ArrayList<>();
     for (scala.collection.immutable.Seq<Expression> each :
@@ -232,11 +236,12 @@ public final class Incremental {
   }
 
   private Rel generate(Generate generate) {
-    Rel below = of(generate.child());
-    Rel shaped = Plans.shaped(below, Scala.list(generate.child().output()));
+    Looked looked = lookedUp((Expression) generate.generator(), of(generate.child()));
+    Rel below = looked.rel();
+    Rel shaped = Plans.shaped(below, below.columns()); // what was looked up stands behind the child's own columns
     LogicalPlan plan =
         new Generate(
-            generate.generator(),
+            (Generator) looked.expression(),
             generate.unrequiredChildIndex(),
             generate.outer(),
             generate.qualifier(),
@@ -274,6 +279,7 @@ public final class Incremental {
     List<AggregateExpression> functions = new ArrayList<>();
     List<NamedExpression> results = Plans.list(parts._3());
     Rel below = lookUp(Plans.<Expression>list(parts._2()), functions, of((LogicalPlan) parts._4()));
+    functions.forEach(Plans::checkDistinct);
     List<Attribute> used = new ArrayList<>();
     for (Attribute column : below.columns()) {
       if (functions.stream().anyMatch(each -> each.references().contains(column))) {
@@ -306,24 +312,6 @@ public final class Incremental {
     return projected(results, grouped);
   }
 
-  /** Say whether a plan gives the same rows for ever: nothing in it stands for a stream. */
-  private boolean isStatic(LogicalPlan plan) {
-    return !(plan instanceof LocalRelation) && !(plan instanceof OneRowRelation) && !standsForStream(plan);
-  }
-
-  private boolean standsForStream(LogicalPlan plan) {
-    if (plan instanceof LogicalRDD rows && sources.containsKey(rows.rdd().id())) {
-      return true;
-    }
-    return Scala.<LogicalPlan>list(plan.children()).stream().anyMatch(this::standsForStream)
-        || Scala.<Expression>list(plan.expressions()).stream().anyMatch(this::asksStream);
-  }
-
-  private boolean asksStream(Expression expression) {
-    return (expression instanceof SubqueryExpression subquery && standsForStream(subquery.plan()))
-        || Scala.<Expression>list(expression.children()).stream().anyMatch(this::asksStream);
-  }
-
   /** Join rows that come and go with a table that never changes: Spark does that row by row. */
   private Rel joinTable(Join join, boolean tableOnTheRight) {
     Rel rows = of(tableOnTheRight ? join.left() : join.right());
@@ -340,8 +328,8 @@ public final class Incremental {
   }
 
   private Rel join(Join join) {
-    if (isStatic(join.right()) || isStatic(join.left())) {
-      return joinTable(join, isStatic(join.right()));
+    if (standIns.isStatic(join.right()) || standIns.isStatic(join.left())) {
+      return joinTable(join, standIns.isStatic(join.right()));
     }
     Rel left = of(join.left());
     Rel right = of(join.right());
@@ -357,12 +345,16 @@ public final class Incremental {
       scala.Option<?> other = (scala.Option<?>) parts._4();
       condition = other.isDefined() ? (Expression) other.get() : null;
     }
+    List<Expression> leftPlain = new ArrayList<>();
+    List<Expression> rightPlain = new ArrayList<>();
+    left = lookUp(leftKeys, leftPlain, left);
+    right = lookUp(rightKeys, rightPlain, right);
     if (condition != null) {
       Looked looked = lookedUp(condition, left);
       condition = looked.expression();
       left = looked.rel();
     }
-    Rel both = joined(kind, left, right, leftKeys, rightKeys, condition);
+    Rel both = joined(kind, left, right, leftPlain, rightPlain, condition);
     if (join.joinType() instanceof ExistenceJoin existence) {
       List<NamedExpression> list = new ArrayList<>();
       left.columns().forEach(each -> list.add((NamedExpression) each));
@@ -398,7 +390,15 @@ public final class Incremental {
             new Plans.Input(left.plan(), normalized(leftKeys), left.columns(), left.weight(), 0),
             new Plans.Input(right.plan(), normalized(rightKeys), right.columns(), right.weight(), 1));
     Operator operator =
-        new JoinOperator(kind, leftKeys.size(), left.columns(), right.columns(), condition, remembered);
+        new JoinOperator(
+            kind,
+            leftKeys.size(),
+            left.columns(),
+            right.columns(),
+            condition,
+            left.grows(),
+            right.grows(),
+            remembered);
     List<Attribute> columns = new ArrayList<>(left.columns());
     if (kind.pairs()) {
       columns.addAll(right.columns());
@@ -415,35 +415,40 @@ public final class Incremental {
   }
 
   private Rel window(Window window) {
-    List<WindowExpression> functions = new ArrayList<>();
-    List<Attribute> columns = new ArrayList<>(Scala.<Attribute>list(window.child().output()));
-    List<Attribute> input = List.copyOf(columns);
+    List<Expression> asked = new ArrayList<>();
+    List<Attribute> given = new ArrayList<>();
     for (NamedExpression each : Scala.<NamedExpression>list(window.windowExpressions())) {
       WindowExpression function = (WindowExpression) ((Alias) each).child();
       String refusal = Ranked.refusal(function);
       if (refusal != null) {
         throw new UnsupportedOperationException(refusal);
       }
-      functions.add(function);
-      columns.add(each.toAttribute());
+      asked.add(function);
+      given.add(each.toAttribute());
     }
     Cut cut = window.child() instanceof WindowGroupLimit limit ? Plans.cut(limit) : Cut.ALL;
-    Rel below = of(window.child());
-    List<Expression> keys = normalized(Scala.list(window.partitionSpec()));
-    return ranked(below, keys, input, Scala.list(window.orderSpec()), functions, cut, columns);
+    List<WindowExpression> functions = new ArrayList<>();
+    List<Expression> keys = new ArrayList<>();
+    List<SortOrder> order = new ArrayList<>();
+    Rel below = lookUp(asked, functions, of(window.child()));
+    below = lookUp(Scala.<Expression>list(window.partitionSpec()), keys, below);
+    below = lookUp(Scala.<SortOrder>list(window.orderSpec()), order, below);
+    List<Attribute> columns = new ArrayList<>(below.columns());
+    columns.addAll(given);
+    return ranked(below, normalized(keys), order, functions, cut, columns);
   }
 
   private Rel ranked(
       Rel below,
       List<Expression> keys,
-      List<Attribute> input,
       List<SortOrder> order,
       List<WindowExpression> functions,
       Cut cut,
       List<Attribute> columns) {
-    List<Plans.Input> inputs = List.of(new Plans.Input(below.plan(), keys, input, below.weight(), 0));
-    boolean forgetful = below.grows() && cut.by() != Cut.By.NONE && functions.stream().allMatch(Plans::looksBack);
-    Operator operator = new WindowOperator(input, order, functions, cut, forgetful, remembered);
+    List<Plans.Input> inputs = List.of(new Plans.Input(below.plan(), keys, below.columns(), below.weight(), 0));
+    boolean trims = cut.by() != Cut.By.NONE && functions.stream().allMatch(Plans::looksBack);
+    Operator operator =
+        new WindowOperator(below.columns(), order, functions, cut, below.grows(), trims, remembered);
     return Plans.operated(session, inputs, operator, columns, false);
   }
 
@@ -471,9 +476,10 @@ public final class Incremental {
     }
     List<SortOrder> order = below instanceof Sort sort ? Scala.list(sort.order()) : List.of();
     LogicalPlan inner = below instanceof Sort sort ? sort.child() : below;
-    List<Attribute> columns = Scala.list(inner.output());
     Cut cut = new Cut(Cut.By.ROW_NUMBER, first, limit);
-    Rel rel = ranked(of(inner), List.of(), columns, order, List.of(), cut, columns);
+    List<SortOrder> plain = new ArrayList<>();
+    Rel all = lookUp(order, plain, of(inner));
+    Rel rel = ranked(all, List.of(), plain, List.of(), cut, all.columns());
     for (LogicalPlan each : above) {
       rel = each instanceof Project project ? projected(Scala.list(project.projectList()), rel) : rel;
     }

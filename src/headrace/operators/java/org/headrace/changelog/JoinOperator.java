@@ -16,9 +16,7 @@ import org.apache.spark.sql.catalyst.expressions.JoinedRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.streaming.MapState;
-import org.apache.spark.sql.streaming.OutputMode;
-import org.apache.spark.sql.streaming.TimeMode;
-import org.apache.spark.sql.streaming.TimerValues;
+import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.headrace.rows.Bytes;
@@ -61,6 +59,8 @@ final class JoinOperator extends Operator {
   private final List<Attribute> left;
   private final List<Attribute> right;
   private final Expression condition;
+  private final boolean leftGrows;
+  private final boolean rightGrows;
   private transient MapState<byte[], byte[]> lefts;
   private transient MapState<byte[], byte[]> rights;
   private transient BasePredicate test;
@@ -69,21 +69,33 @@ final class JoinOperator extends Operator {
   private transient UnsafeRow noRight;
   private transient Changes changes;
 
-  /** @param condition what must hold beside the equality of keys; null for nothing */
+  /**
+   * @param condition what must hold beside the equality of keys; null for nothing
+   * @param leftGrows whether no row of the left side ever goes
+   */
   JoinOperator(
-      Kind kind, int keys, List<Attribute> left, List<Attribute> right, Expression condition, Duration remembered) {
+      Kind kind,
+      int keys,
+      List<Attribute> left,
+      List<Attribute> right,
+      Expression condition,
+      boolean leftGrows,
+      boolean rightGrows,
+      Duration remembered) {
     super(remembered);
     this.kind = kind;
     this.keys = keys;
     this.left = new ArrayList<>(left);
     this.right = new ArrayList<>(right);
     this.condition = condition;
+    this.leftGrows = leftGrows;
+    this.rightGrows = rightGrows;
   }
 
   @Override
-  public void init(OutputMode mode, TimeMode time) {
-    lefts = getHandle().getMapState("left", Encoders.BINARY(), Encoders.BINARY(), ttl());
-    rights = getHandle().getMapState("right", Encoders.BINARY(), Encoders.BINARY(), ttl());
+  void open() {
+    lefts = getHandle().getMapState("left", Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE());
+    rights = getHandle().getMapState("right", Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE());
     List<Attribute> both = Stream.concat(left.stream(), right.stream()).toList();
     test = condition == null ? null : Expressions.predicate(condition, both);
     List<DataType> types = new ArrayList<>(types(left));
@@ -102,23 +114,59 @@ final class JoinOperator extends Operator {
   }
 
   @Override
-  public scala.collection.Iterator<Row> handleInputRows(
-      byte[] key, scala.collection.Iterator<Row> given, TimerValues timers) {
+  Changes take(byte[] key, scala.collection.Iterator<Row> given, boolean again) {
     Changes ofLeft = new Changes();
     Changes ofRight = new Changes();
     while (given.hasNext()) {
       Row in = given.next();
       (in.getInt(1) == 0 ? ofLeft : ofRight).add(row(in), in.getLong(3));
     }
-    changes = new Changes();
-    if (Unpack.row(key, keys).anyNull()) {
+    boolean meets = !Unpack.key(key, keys).anyNull();
+    if (!meets && !forgets()) { // nothing to remember: such a row gives the same whatever comes
+      changes = new Changes();
       ofLeft.forEach(each -> lonely(true, each.getKey().value(), each.getValue()[0]));
       ofRight.forEach(each -> lonely(false, each.getKey().value(), each.getValue()[0]));
-      return changes.rows();
+      return changes;
     }
-    takeAll(true, ofLeft);
-    takeAll(false, ofRight);
-    return changes.rows();
+    Changes result = new Changes();
+    if (again) {
+      Changes allLeft = all(lefts);
+      Changes allRight = all(rights);
+      takeBoth(allLeft.reversed(), allRight.reversed(), meets, new Changes());
+      takeBoth(allLeft, allRight, meets, result);
+    }
+    takeBoth(ofLeft, ofRight, meets, result);
+    return result;
+  }
+
+  @Override
+  boolean expire(byte[] key, Changes result) {
+    boolean meets = !Unpack.key(key, keys).anyNull();
+    Changes allLeft = all(lefts);
+    Changes allRight = all(rights);
+    takeBoth(allLeft.reversed(), allRight.reversed(), meets, result);
+    Changes keptLeft = leftGrows ? new Changes() : allLeft;
+    Changes keptRight = rightGrows ? new Changes() : allRight;
+    takeBoth(keptLeft, keptRight, meets, new Changes());
+    return keptLeft.iterator().hasNext() || keptRight.iterator().hasNext();
+  }
+
+  /** Return the rows of one side, each with how often it is there. */
+  private static Changes all(MapState<byte[], byte[]> side) {
+    Changes rows = new Changes();
+    scala.collection.Iterator<Tuple2<byte[], byte[]>> entries = side.iterator();
+    while (entries.hasNext()) {
+      Tuple2<byte[], byte[]> entry = entries.next();
+      rows.add(entry._1(), ByteBuffer.wrap(entry._2()).getLong());
+    }
+    return rows;
+  }
+
+  /** Take in changes of both sides; what they change in the answer is added to a result. */
+  private void takeBoth(Changes ofLeft, Changes ofRight, boolean meets, Changes result) {
+    changes = result;
+    takeAll(true, ofLeft, meets);
+    takeAll(false, ofRight, meets);
   }
 
   /** A row that is remembered: how often it is there, and how many rows of the other side it meets. */
@@ -139,14 +187,14 @@ final class JoinOperator extends Operator {
   }
 
   /** Let the rows of one side meet the other as it stands, then remember them. */
-  private void takeAll(boolean isLeft, Changes rows) {
+  private void takeAll(boolean isLeft, Changes rows, boolean meets) {
     if (!rows.iterator().hasNext()) {
       return;
     }
     MapState<byte[], byte[]> others = isLeft ? rights : lefts;
     List<Known> known = new ArrayList<>();
     scala.collection.Iterator<Tuple2<byte[], byte[]>> entries = others.iterator();
-    while (entries.hasNext()) {
+    while (meets && entries.hasNext()) {
       Tuple2<byte[], byte[]> entry = entries.next();
       known.add(new Known(entry._1(), (isLeft ? right : left).size(), entry._2()));
     }

@@ -9,12 +9,10 @@ import scala.Tuple2;
 final class Multiset {
   private final MapState<byte[], Long> state;
   private final byte number;
-  private final Operator owner;
 
-  Multiset(MapState<byte[], Long> state, int number, Operator owner) {
+  Multiset(MapState<byte[], Long> state, int number) {
     this.state = state;
     this.number = (byte) number;
-    this.owner = owner;
   }
 
   /** Take in a change of a row and return how often it was there before. */
@@ -22,7 +20,7 @@ final class Multiset {
     byte[] key = ByteBuffer.allocate(row.length + 1).put(number).put(row).array();
     Long known = state.getValue(key);
     long before = known == null ? 0 : known;
-    long after = owner.counted(before, weight);
+    long after = Operator.counted(before, weight);
     if (after == 0) {
       if (known != null) {
         state.removeKey(key);

@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.Rank;
 import org.apache.spark.sql.catalyst.expressions.RowNumber;
 import org.apache.spark.sql.catalyst.expressions.WindowExpression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
@@ -82,6 +83,15 @@ final class Plans {
     return projected(Trees.analyzed(session.seed()), list, Trees.number(weight), true);
   }
 
+  /** Raise if values that are to be told apart are equal although their bytes differ. */
+  static void checkDistinct(AggregateExpression expression) {
+    for (Expression value : Scala.<Expression>list(expression.aggregateFunction().children())) {
+      if (expression.isDistinct() && !UnsafeRowUtils.isBinaryStable(value.dataType())) {
+        throw new UnsupportedOperationException("DISTINCT over a collation that takes different texts for equal");
+      }
+    }
+  }
+
   static Cut cut(WindowGroupLimit limit) {
     Expression function = limit.rankLikeFunction();
     Cut.By by =
@@ -97,7 +107,7 @@ final class Plans {
     return function instanceof RowNumber || function instanceof Rank || function instanceof DenseRank;
   }
 
-  /** Return what an operator gives for its inputs, under the names and identities of some columns. */
+  /** Return what an operator gives for its inputs, under the names and identities of some columns; what forgets withdraws. */
   static Rel operated(
       Session session, List<Input> inputs, Operator operator, List<Attribute> columns, boolean grows) {
     List<LogicalPlan> parts = new ArrayList<>();
@@ -108,7 +118,7 @@ final class Plans {
         }
       }
       List<NamedExpression> list = new ArrayList<>();
-      list.add(Trees.alias(Trees.packed(input.key()), Trees.column("key", DataTypes.BinaryType)));
+      list.add(Trees.alias(Trees.key(input.key()), Trees.column("key", DataTypes.BinaryType)));
       list.add(Trees.alias(input.side(), Trees.column("side", DataTypes.IntegerType)));
       list.add(Trees.alias(Trees.packed(input.row()), Trees.column("row", DataTypes.BinaryType)));
       list.add(Trees.alias(input.weight(), Trees.column("weight", DataTypes.LongType)));
@@ -124,6 +134,6 @@ final class Plans {
             .transformWithState(operator, time, OutputMode.Append(), Encoders.row(Operator.OUT));
     LogicalPlan plan = Trees.analyzed(made);
     List<Attribute> output = Scala.list(plan.output());
-    return projected(plan, Trees.unpacked(output.get(0), columns), output.get(1), grows);
+    return projected(plan, Trees.unpacked(output.get(0), columns), output.get(1), grows && !operator.forgets());
   }
 }

@@ -21,7 +21,7 @@ import org.headrace.rows.Trees;
 public final class Session {
   private final org.apache.spark.sql.classic.SparkSession spark;
   private final Dataset<Row> seed;
-  private final Map<Integer, Incremental.Source> sources = new HashMap<>();
+  private final Map<Integer, StandIns.Source> sources = new HashMap<>();
 
   /** @param seed a stream that gives one row, once */
   public Session(SparkSession spark, Dataset<Row> seed) {
@@ -40,7 +40,7 @@ public final class Session {
   /** Say what an empty DataFrame stands for: a stream of rows, with their weight last if they can go again. */
   public void define(Dataset<Row> standIn, Dataset<Row> rows, boolean weighted) {
     LogicalRDD leaf = (LogicalRDD) Trees.analyzed(standIn);
-    sources.put(leaf.rdd().id(), new Incremental.Source(rows, weighted));
+    sources.put(leaf.rdd().id(), new StandIns.Source(rows, weighted));
   }
 
   /** Return the rows of a keyed table as they come and go, from what is written into it. */
@@ -62,7 +62,7 @@ public final class Session {
   public Dataset<Row> incremental(Dataset<Row> query, Long rememberedMillis) {
     LogicalPlan plan = ((org.apache.spark.sql.classic.Dataset<Row>) query).queryExecution().optimizedPlan();
     Duration remembered = rememberedMillis == null ? null : Duration.ofMillis(rememberedMillis);
-    Rel rel = new Incremental(this, sources, remembered).of(plan);
+    Rel rel = new Incremental(this, new StandIns(sources), remembered).of(plan);
     return dataset(Plans.shaped(rel, rel.columns()).plan());
   }
 }

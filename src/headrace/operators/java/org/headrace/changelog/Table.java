@@ -40,7 +40,7 @@ final class Table {
             named(all, removed),
             new Literal(UpsertOperator.REMOVED, DataTypes.IntegerType),
             new Literal(UpsertOperator.WRITTEN, DataTypes.IntegerType));
-    Operator operator = new UpsertOperator(input, kept, sorting, null);
+    Operator operator = new UpsertOperator(input, kept, sorting);
     Rel rel = Plans.operated(session, List.of(new Plans.Input(plan, keys, input, Trees.number(1), side)), operator, kept, false);
     List<NamedExpression> fresh = new ArrayList<>(rel.columns());
     return session.dataset(Plans.projected(rel.plan(), fresh, rel.weight(), false).plan());

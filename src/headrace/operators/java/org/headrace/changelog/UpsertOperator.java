@@ -1,6 +1,5 @@
 package org.headrace.changelog;
 
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -11,14 +10,12 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.InterpretedOrdering;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
-import org.apache.spark.sql.streaming.OutputMode;
-import org.apache.spark.sql.streaming.TimeMode;
-import org.apache.spark.sql.streaming.TimerValues;
+import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.streaming.ValueState;
 import org.headrace.rows.Expressions;
 import org.headrace.rows.Unpack;
 
-/** Keeps the last row of each key: what is written replaces what was there, side 1 removes it. */
+/** Keeps the last row of each key, for ever: what is written replaces what was there, side 1 removes it. */
 final class UpsertOperator extends Operator {
   private static final long serialVersionUID = 1L;
   static final int WRITTEN = 0;
@@ -34,23 +31,22 @@ final class UpsertOperator extends Operator {
    * @param input what comes: the columns of the table, and those that say in which order rows were written
    * @param columns the columns of the table
    */
-  UpsertOperator(List<Attribute> input, List<Attribute> columns, List<SortOrder> order, Duration remembered) {
-    super(remembered);
+  UpsertOperator(List<Attribute> input, List<Attribute> columns, List<SortOrder> order) {
+    super(null);
     this.input = new ArrayList<>(input);
     this.columns = new ArrayList<>(columns);
     this.order = new ArrayList<>(order);
   }
 
   @Override
-  public void init(OutputMode mode, TimeMode time) {
-    last = getHandle().getValueState("last", Encoders.BINARY(), ttl());
+  void open() {
+    last = getHandle().getValueState("last", Encoders.BINARY(), TTLConfig.NONE());
     ordering = Expressions.ordering(order, input);
     kept = Expressions.projection(columns, input);
   }
 
   @Override
-  public scala.collection.Iterator<Row> handleInputRows(
-      byte[] key, scala.collection.Iterator<Row> given, TimerValues timers) {
+  Changes take(byte[] key, scala.collection.Iterator<Row> given, boolean again) {
     Row latest = null;
     InternalRow newest = null;
     while (given.hasNext()) {
@@ -63,7 +59,7 @@ final class UpsertOperator extends Operator {
     }
     Changes changes = new Changes();
     if (latest == null) {
-      return changes.rows();
+      return changes;
     }
     byte[] before = last.get();
     byte[] after = latest.getInt(1) == REMOVED ? null : kept.apply(newest).copy().getBytes();
@@ -77,9 +73,12 @@ final class UpsertOperator extends Operator {
       } else {
         last.clear();
       }
-    } else if (forgets() && after != null) {
-      last.update(after);
     }
-    return changes.rows();
+    return changes;
+  }
+
+  @Override
+  boolean expire(byte[] key, Changes changes) {
+    throw new IllegalStateException("a table has no time to live");
   }
 }

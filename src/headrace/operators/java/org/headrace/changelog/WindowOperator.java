@@ -18,9 +18,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.expressions.WindowExpression;
 import org.apache.spark.sql.streaming.MapState;
-import org.apache.spark.sql.streaming.OutputMode;
-import org.apache.spark.sql.streaming.TimeMode;
-import org.apache.spark.sql.streaming.TimerValues;
+import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.types.DataType;
 import org.headrace.rows.Bytes;
 import org.headrace.rows.Expressions;
@@ -37,6 +35,7 @@ final class WindowOperator extends Operator {
   private final List<WindowExpression> functions;
   private final Cut cut;
   private final boolean grows;
+  private final boolean trims;
   private transient MapState<byte[], Long> rows;
   private transient InterpretedOrdering ordering;
   private transient List<Ranked> ranked;
@@ -44,7 +43,8 @@ final class WindowOperator extends Operator {
 
   /**
    * @param cut which rows of the order are wanted
-   * @param grows whether no row ever goes, so that those behind the cut can be forgotten
+   * @param grows whether no row ever goes
+   * @param trims whether rows behind the cut can be forgotten, because they are not wanted for the others either
    */
   WindowOperator(
       List<Attribute> input,
@@ -52,6 +52,7 @@ final class WindowOperator extends Operator {
       List<WindowExpression> functions,
       Cut cut,
       boolean grows,
+      boolean trims,
       Duration remembered) {
     super(remembered);
     this.input = new ArrayList<>(input);
@@ -59,11 +60,12 @@ final class WindowOperator extends Operator {
     this.functions = new ArrayList<>(functions);
     this.cut = cut;
     this.grows = grows;
+    this.trims = grows && trims;
   }
 
   @Override
-  public void init(OutputMode mode, TimeMode time) {
-    rows = getHandle().getMapState("rows", Encoders.BINARY(), Encoders.LONG(), ttl());
+  void open() {
+    rows = getHandle().getMapState("rows", Encoders.BINARY(), Encoders.LONG(), TTLConfig.NONE());
     ordering = Expressions.ordering(order, input);
     ranked = functions.stream().map(each -> Ranked.of(each, input)).toList();
     List<DataType> types = new ArrayList<>(input.stream().map(Attribute::dataType).toList());
@@ -72,20 +74,16 @@ final class WindowOperator extends Operator {
   }
 
   @Override
-  public scala.collection.Iterator<Row> handleInputRows(
-      byte[] key, scala.collection.Iterator<Row> given, TimerValues timers) {
+  Changes take(byte[] key, scala.collection.Iterator<Row> given, boolean again) {
     Changes batch = gather(given);
     Changes changes = new Changes();
-    if (!batch.iterator().hasNext()) {
-      return changes.rows();
+    if (!batch.iterator().hasNext() && !again) {
+      return changes;
     }
-    Changes known = new Changes();
-    scala.collection.Iterator<scala.Tuple2<byte[], Long>> entries = rows.iterator();
-    while (entries.hasNext()) {
-      scala.Tuple2<byte[], Long> entry = entries.next();
-      known.add(entry._1(), entry._2());
+    Changes known = known();
+    if (!again) {
+      publish(sorted(known), changes, -1);
     }
-    publish(sorted(known), changes, -1);
     for (Map.Entry<Bytes, long[]> each : batch) {
       byte[] row = each.getKey().value();
       Long before = rows.getValue(row);
@@ -99,10 +97,31 @@ final class WindowOperator extends Operator {
     }
     List<UnsafeRow> now = sorted(known);
     int wanted = publish(now, changes, 1);
-    if (grows && wanted < now.size()) {
+    if (trims && wanted < now.size()) {
       forget(now, wanted);
     }
-    return changes.rows();
+    return changes;
+  }
+
+  @Override
+  boolean expire(byte[] key, Changes changes) {
+    List<UnsafeRow> all = sorted(known());
+    publish(all, changes, -1);
+    if (grows) {
+      rows.clear();
+    }
+    return !grows && !all.isEmpty();
+  }
+
+  /** Return the rows of the key, each with how often it is there. */
+  private Changes known() {
+    Changes known = new Changes();
+    scala.collection.Iterator<scala.Tuple2<byte[], Long>> entries = rows.iterator();
+    while (entries.hasNext()) {
+      scala.Tuple2<byte[], Long> entry = entries.next();
+      known.add(entry._1(), entry._2());
+    }
+    return known;
   }
 
   private List<UnsafeRow> sorted(Changes known) {

@@ -4,20 +4,25 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.BasePredicate;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.headrace.rows.Expressions;
 import org.headrace.rows.Scala;
 
-/** An expression over aggregates of rows of a match, such as Spark's optimiser makes of one aggregate. */
+/** An expression over aggregates of some rows of a match, such as Spark's optimiser makes of one aggregate. */
 final class Aggregated {
   private final List<OneAggregate> parts = new ArrayList<>();
   private final Expression result;
   private final GenericInternalRow results;
+  private final BasePredicate filter;
 
-  Aggregated(Expression expression, List<Attribute> input) {
+  /** @param filter which rows count; null if all do */
+  Aggregated(Expression expression, Expression filter, List<Attribute> input) {
     result = split(expression, input);
+    this.filter = filter == null ? null : Expressions.predicate(filter, input);
     results = new GenericInternalRow(parts.size());
   }
 
@@ -41,6 +46,9 @@ final class Aggregated {
   }
 
   Object[] after(Object[] buffers, InternalRow row) {
+    if (!takes(row)) {
+      return buffers;
+    }
     Object[] now = new Object[buffers.length];
     for (int i = 0; i < now.length; i++) {
       now[i] = parts.get(i).after((Object[]) buffers[i], row);
@@ -60,7 +68,13 @@ final class Aggregated {
   }
 
   void update(InternalRow row) {
-    parts.forEach(each -> each.update(row));
+    if (takes(row)) {
+      parts.forEach(each -> each.update(row));
+    }
+  }
+
+  private boolean takes(InternalRow row) {
+    return filter == null || filter.eval(row);
   }
 
   Object result() {

@@ -82,8 +82,9 @@ final class History {
       if (slot.last()) {
         System.arraycopy(now, at, now, at + 1, slot.offset());
         now[at] = number;
-      } else if (now[at]++ == slot.offset()) {
-        now[at + 1] = number;
+      } else if (now[at] <= slot.offset()) { // further rows make no difference, so ways are not told apart by them
+        now[at + 1] = now[at] == slot.offset() ? number : NONE;
+        now[at]++;
       }
     }
     Object[][] buffers = before.buffers();

@@ -1,9 +1,7 @@
 package org.headrace.patterns;
 
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -20,6 +18,7 @@ final class Matcher {
   private final Conditions conditions;
   private final Measures measures;
   private final boolean independent;
+  private final Ways ways;
   private final int[] seen;
   private int round;
   private final Set<Mark> marks = new HashSet<>();
@@ -30,16 +29,18 @@ final class Matcher {
     this.conditions = conditions;
     this.measures = measures;
     this.independent = search.isIndependent();
+    this.ways = new Ways(program);
     this.seen = new int[program.size()];
   }
 
-  /** Two ways at the same place that remember the same have the same future. */
+  /** A place in the pattern, and the numbers of the rows that a way remembers there. */
   private record Mark(int at, List<Long> remembered) {}
 
   /**
    * Search as far as the rows go.
    *
-   * @param watermark in milliseconds: no row is older that is still to come
+   * @param watermark in milliseconds: no row is older that is still to come, unless rows are taken as they come: their
+   *     time is then told by the rows of the key alone
    * @param out what takes the rows that are found
    */
   void run(Work work, long watermark, List<byte[]> out) {
@@ -82,7 +83,7 @@ final class Matcher {
     long deadline = deadline(work, attempt);
     while (!attempt.isSettled() && attempt.read < ready) {
       UnsafeRow row = work.rows.get(attempt.read);
-      if (deadline != Long.MAX_VALUE && row.getLong(search.time()) >= deadline) {
+      if (attempt.read > attempt.start && isTooLate(row, deadline)) {
         expire(attempt, true);
         return;
       }
@@ -93,14 +94,22 @@ final class Matcher {
     }
     if (ended) {
       end(attempt);
-    } else if (deadline != Long.MAX_VALUE && watermark * 1000 >= deadline) {
+    } else if (!search.arrival() && deadline != Long.MAX_VALUE && watermark * 1000 >= deadline) {
       expire(attempt, false);
     }
   }
 
-  /** Return the time, in microseconds, at which an attempt has run out of time. */
+  /** Return the time, in microseconds, at which an attempt has run out of time; of rows without a time, at once. */
   private long deadline(Work work, Attempt attempt) {
-    return search.within() < 0 ? Long.MAX_VALUE : work.rows.get(attempt.start).getLong(search.time()) + search.within();
+    if (search.within() < 0) {
+      return Long.MAX_VALUE;
+    }
+    UnsafeRow first = work.rows.get(attempt.start);
+    return first.isNullAt(search.time()) ? Long.MIN_VALUE : first.getLong(search.time()) + search.within();
+  }
+
+  private boolean isTooLate(UnsafeRow row, long deadline) {
+    return deadline != Long.MAX_VALUE && (row.isNullAt(search.time()) || row.getLong(search.time()) >= deadline);
   }
 
   private void take(Work work, Attempt attempt, UnsafeRow row) {
@@ -118,7 +127,7 @@ final class Matcher {
       Registers known = each.path() == null ? conditions.empty() : each.path().registers;
       Registers now = conditions.after(known, number, row, variable);
       Path path = new Path(each.path(), number, variable, program.second[at] == 1, now);
-      if (conditions.hold(work, attempt, path) && follow(attempt, after, at + 1, path, true)) {
+      if (conditions.hold(work, attempt, path) && follow(attempt, after, at + 1, path, false)) {
         break;
       }
     }
@@ -128,82 +137,38 @@ final class Matcher {
     }
   }
 
-  /** A way that is still to be followed: the loops that it is in since the last row, and whether it jumped back. */
-  private record Way(int at, Set<Integer> open, boolean back) {}
-
   /** Go on from an instruction until rows are needed; true if the pattern is matched, so that no worse way matters. */
-  private boolean follow(Attempt attempt, List<Attempt.Partial> into, int from, Path path, boolean merging) {
-    return follow(attempt, into, from, path, merging, false);
-  }
-
-  private boolean follow(
-      Attempt attempt, List<Attempt.Partial> into, int from, Path path, boolean merging, boolean ending) {
-    if (conditions.remembers()) {
-      round++;
-    }
-    Deque<Way> todo = new ArrayDeque<>();
-    Set<Way> been = new HashSet<>();
-    todo.push(new Way(from, Set.of(), false));
-    long position = path == null ? attempt.start : path.row + 1;
-    while (!todo.isEmpty()) {
-      Way way = todo.pop();
-      if (!been.add(way)) {
-        continue;
+  private boolean follow(Attempt attempt, List<Attempt.Partial> into, int from, Path path, boolean ended) {
+    for (int at : ways.from(from, path == null && attempt.start == 0, ended)) {
+      if (program.kind[at] == Program.ACCEPT) {
+        attempt.find(path);
+        return true;
       }
-      int at = way.at();
-      switch (program.kind[at]) {
-        case Program.ROW, Program.END -> {
-          if (ending && program.kind[at] == Program.END) {
-            todo.push(new Way(at + 1, way.open(), false));
-          } else if (seen[at] != round) {
-            seen[at] = round;
-            if (!merging || isNew(at, path)) {
-              into.add(new Attempt.Partial(at, path));
-            }
-          }
-        }
-        case Program.SPLIT -> {
-          boolean loop = false;
-          for (int i = at; i < program.size(); i++) {
-            loop |= program.kind[i] == Program.JUMP && program.first[i] == at;
-          }
-          Set<Integer> body = new HashSet<>(way.open());
-          Set<Integer> exit = new HashSet<>(way.open());
-          if (loop) {
-            if (way.back() && way.open().contains(at)) {
-              continue;
-            }
-            body.add(at);
-            exit.remove(at);
-          }
-          int second = program.second[at];
-          int first = program.first[at];
-          todo.push(new Way(second, second == at + 1 ? body : exit, false));
-          todo.push(new Way(first, first == at + 1 ? body : exit, false));
-        }
-        case Program.JUMP -> todo.push(new Way(program.first[at], way.open(), program.first[at] < at));
-        case Program.START -> {
-          if (position == 0) {
-            todo.push(new Way(at + 1, way.open(), false));
-          }
-        }
-        default -> {
-          attempt.find(path);
-          return true;
-        }
+      if (isNew(at, path)) {
+        into.add(new Attempt.Partial(at, path));
       }
     }
     return false;
   }
 
+  /** Say whether no preferred way has come to the same place with the same memory: it has the same future. */
   private boolean isNew(int at, Path path) {
-    if (!conditions.remembers() || !conditions.isComparable()) {
-      return true; // ways that remember nothing are told apart by where they are, the others cannot be compared
+    if (!conditions.remembers()) {
+      boolean fresh = seen[at] != round;
+      seen[at] = round;
+      return fresh;
+    }
+    if (path == null || !conditions.isComparable()) {
+      return true;
     }
     return marks.add(new Mark(at, Arrays.stream(path.registers.cells()).boxed().toList()));
   }
 
-  /** Let the time of an attempt run out. */
+  /**
+   * Let the time of an attempt run out: what waits for a row is over, what waits for the end of the input is not.
+   *
+   * @param late whether there is a row behind, so that this is not the end
+   */
   private void expire(Attempt attempt, boolean late) {
     List<Attempt.Partial> rest = new ArrayList<>();
     for (Attempt.Partial each : attempt.partials) {
@@ -231,8 +196,7 @@ final class Matcher {
       expire(attempt, false);
     }
     for (Attempt.Partial each : before) {
-      if (program.kind[each.at()] == Program.END
-          && follow(attempt, none, each.at() + 1, each.path(), false, true)) {
+      if (program.kind[each.at()] == Program.END && follow(attempt, none, each.at() + 1, each.path(), true)) {
         attempt.awaited = null;
         break;
       }
@@ -293,7 +257,8 @@ final class Matcher {
   long due(Work work) {
     long soonest = Long.MAX_VALUE;
     for (Attempt attempt : work.attempts) {
-      if (attempt.partials.stream().anyMatch(each -> program.kind[each.at()] == Program.ROW)
+      if (!search.arrival()
+          && attempt.partials.stream().anyMatch(each -> program.kind[each.at()] == Program.ROW)
           && attempt.read == work.rows.end()) {
         long deadline = deadline(work, attempt);
         soonest = Math.min(soonest, deadline == Long.MAX_VALUE ? deadline : -Math.floorDiv(-deadline, 1000L));
@@ -310,6 +275,7 @@ final class Matcher {
     return attempt.isSettled()
         || (!independent && work.rows.end() > attempt.start + 1) // what fails lets others begin
         || conditions.lookAhead() > 0
+        || (search.arrival() && search.timeouts())
         || search.shown() == Search.Shown.ALL_ROWS_WITH_UNMATCHED
         || program.has(Program.END);
   }

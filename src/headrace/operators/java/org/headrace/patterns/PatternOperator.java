@@ -1,14 +1,9 @@
 package org.headrace.patterns;
 
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.function.Consumer;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
@@ -74,17 +69,22 @@ final class PatternOperator extends StatefulProcessor<byte[], Row, Row> {
   public scala.collection.Iterator<Row> handleInputRows(
       byte[] key, scala.collection.Iterator<Row> given, TimerValues timers) {
     long watermark = timed ? timers.getCurrentWatermarkInMs() : 0;
+    long behind = search.judged() ? Long.MIN_VALUE : watermark;
     List<UnsafeRow> rows = new ArrayList<>();
-    long soonest = Long.MAX_VALUE;
     while (given.hasNext()) {
-      UnsafeRow row = Unpack.row(given.next().getAs(1), search.columns().size());
-      if (search.arrival()) {
-        rows.add(row);
-      } else if (!row.isNullAt(search.time()) && millis(row) >= watermark) {
-        rows.add(row);
-        soonest = Math.min(soonest, millis(row) + 1);
+      byte[] next = given.next().getAs(1);
+      Consumer<UnsafeRow> taker =
+          row -> {
+            if (search.arrival() || search.whole() || (!row.isNullAt(search.time()) && millis(row) >= behind)) {
+              rows.add(row);
+            } else {
+              late.add(1L);
+            }
+          };
+      if (search.gathered()) {
+        Chunk.forEach(next, search.columns().size(), taker);
       } else {
-        late.add(1L);
+        taker.accept(Unpack.row(next, search.columns().size()));
       }
     }
     if (rows.isEmpty()) {
@@ -98,8 +98,8 @@ final class PatternOperator extends StatefulProcessor<byte[], Row, Row> {
     if (search.arrival()) {
       return searched(rows, watermark);
     }
-    pending.appendValue(chunk(rows));
-    call(soonest);
+    pending.appendValue(Chunk.of(rows));
+    callFor(rows);
     return scala.collection.Iterator$.MODULE$.empty();
   }
 
@@ -112,20 +112,24 @@ final class PatternOperator extends StatefulProcessor<byte[], Row, Row> {
     List<UnsafeRow> early = new ArrayList<>();
     scala.collection.Iterator<byte[]> chunks = pending.get();
     while (chunks.hasNext()) {
-      for (UnsafeRow row : rows(chunks.next())) {
-        (millis(row) < watermark ? ready : early).add(row);
-      }
+      Chunk.forEach(
+          chunks.next(), search.columns().size(), row -> (millis(row) < watermark ? ready : early).add(row));
     }
     if (!ready.isEmpty()) {
       pending.clear();
       if (!early.isEmpty()) {
-        pending.appendValue(chunk(early));
+        pending.appendValue(Chunk.of(early));
       }
     }
     ready.sort(order); // those that it does not tell apart stay as they came
     scala.collection.Iterator<Row> found = searched(ready, watermark);
-    early.stream().mapToLong(row -> millis(row) + 1).min().ifPresent(soonest -> call(soonest));
+    callFor(early);
     return found;
+  }
+
+  /** Be called when the watermark passes the first of these rows. */
+  private void callFor(List<UnsafeRow> rows) {
+    rows.stream().mapToLong(this::millis).min().ifPresent(soonest -> call(soonest + 1));
   }
 
   private scala.collection.Iterator<Row> searched(List<UnsafeRow> rows, long watermark) {
@@ -173,31 +177,5 @@ final class PatternOperator extends StatefulProcessor<byte[], Row, Row> {
 
   private long millis(UnsafeRow row) {
     return Math.floorDiv(row.getLong(search.time()), 1000L);
-  }
-
-  private static byte[] chunk(List<UnsafeRow> rows) {
-    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-    try (DataOutputStream out = new DataOutputStream(bytes)) {
-      for (UnsafeRow row : rows) {
-        byte[] packed = row.getBytes();
-        out.writeInt(packed.length);
-        out.write(packed);
-      }
-    } catch (IOException error) {
-      throw new UncheckedIOException(error);
-    }
-    return bytes.toByteArray();
-  }
-
-  private List<UnsafeRow> rows(byte[] chunk) {
-    List<UnsafeRow> rows = new ArrayList<>();
-    try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(chunk))) {
-      while (in.available() > 0) {
-        rows.add(Unpack.row(in.readNBytes(in.readInt()), search.columns().size()));
-      }
-    } catch (IOException error) {
-      throw new UncheckedIOException(error);
-    }
-    return rows;
   }
 }

@@ -7,7 +7,6 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Ascending$;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Descending$;
@@ -17,7 +16,6 @@ import org.apache.spark.sql.catalyst.expressions.NullsFirst$;
 import org.apache.spark.sql.catalyst.expressions.NullsLast$;
 import org.apache.spark.sql.catalyst.expressions.SortDirection;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
-import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.streaming.OutputMode;
@@ -47,6 +45,7 @@ public final class Patterns {
    * @param expressions the conditions of the variables, then the measures, over an empty DataFrame of the slots
    * @param late counts the rows that came behind the watermark
    * @param aggregates one DataFrame for each aggregate, over an empty DataFrame of the columns and the variable
+   * @param filters for each aggregate the condition on its rows, over the same DataFrame; null where it has none
    */
   public static Dataset<Row> search(
       SparkSession spark,
@@ -54,44 +53,43 @@ public final class Patterns {
       Map<String, Object> told,
       Dataset<Row> expressions,
       List<Dataset<Row>> aggregates,
+      List<Dataset<Row>> filters,
       LongAccumulator late) {
     Patterns patterns = new Patterns(rows, told);
-    Search search = patterns.search(expressions, aggregates);
+    Search search = patterns.search(expressions, aggregates, filters);
     return patterns.operated((org.apache.spark.sql.classic.SparkSession) spark, new PatternOperator(search, late));
   }
 
-  private Search search(Dataset<Row> expressions, List<Dataset<Row>> aggregates) {
-    LogicalPlan optimised = optimised(expressions);
-    if (!(optimised instanceof Project project)) {
-      throw new UnsupportedOperationException(optimised.nodeName());
-    }
-    List<NamedExpression> listed = Scala.list(project.projectList());
-    List<NamedExpression> all = listed.subList(0, listed.size() - 1);
+  private Search search(Dataset<Row> expressions, List<Dataset<Row>> aggregates, List<Dataset<Row>> filters) {
+    Computed computed = Computed.of(expressions);
+    List<Expression> all = computed.values().subList(0, computed.values().size() - 1);
     List<String> variables = get("variables");
     List<Integer> defined = get("defined");
     List<Expression> conditions = new ArrayList<>();
     for (int i = 0; i < variables.size(); i++) {
       int at = defined.indexOf(i);
-      conditions.add(at < 0 ? null : value(all.get(at)));
+      conditions.add(at < 0 ? null : all.get(at));
     }
     List<Expression> given = new ArrayList<>();
     List<String> before = get("before");
     List<String> after = get("after");
     before.forEach(name -> given.add(named(name)));
-    all.subList(defined.size(), all.size()).forEach(each -> given.add(value(each)));
+    given.addAll(all.subList(defined.size(), all.size()));
     after.forEach(name -> given.add(named(name)));
     List<List<Integer>> slots = get("slots");
     List<List<Integer>> program = get("program");
     List<Integer> skipTo = get("skip_to");
     boolean[] skipped = new boolean[variables.size()];
     skipTo.forEach(each -> skipped[each] = true);
-    List<Expression> computed = new ArrayList<>();
+    List<Expression> aggregated = new ArrayList<>();
     List<Attribute> shown = new ArrayList<>();
     for (Dataset<Row> each : aggregates) {
-      Aggregate aggregate = aggregate(optimised(each));
-      computed.add(value(aggregate.aggregateExpressions().head()));
-      shown = Scala.list(leaf(aggregate).output());
+      Computed aggregate = Computed.of(each);
+      aggregated.add(aggregate.values().get(0));
+      shown = aggregate.input();
     }
+    List<Expression> counted = new ArrayList<>();
+    filters.forEach(each -> counted.add(each == null ? null : Computed.of(each).values().get(0)));
     String time = get("time");
     return new Search(
         new Program(program),
@@ -101,8 +99,9 @@ public final class Patterns {
         get("arrival"),
         order(),
         slots.stream().map(each -> Slot.read(each, variables.size())).toList(),
-        Scala.list(leaf(project).output()),
-        computed,
+        computed.input(),
+        aggregated,
+        counted,
         shown,
         conditions,
         given,
@@ -115,14 +114,9 @@ public final class Patterns {
         get("timeouts"),
         ((Number) get("limit")).intValue(),
         ((Number) get("ended_at")).longValue(),
-        get("whole"));
-  }
-
-  private static Aggregate aggregate(LogicalPlan optimised) {
-    if (optimised instanceof Aggregate aggregate && leaf(aggregate).children().isEmpty()) {
-      return aggregate;
-    }
-    throw new UnsupportedOperationException("an aggregate that Spark computes in several steps");
+        get("whole"),
+        get("judged"),
+        get("gathered"));
   }
 
   private List<SortOrder> order() {
@@ -151,12 +145,13 @@ public final class Patterns {
     List<Expression> key = new ArrayList<>();
     this.<List<String>>get("partition").forEach(name -> key.add(Expressions.normalized(named(name))));
     List<NamedExpression> list = new ArrayList<>();
-    list.add(Trees.alias(Trees.packed(key), Trees.column("key", DataTypes.BinaryType)));
+    list.add(Trees.alias(Trees.key(key), Trees.column("key", DataTypes.BinaryType)));
     list.add(Trees.alias(Trees.packed(columns), Trees.column("row", DataTypes.BinaryType)));
     boolean timed = get("timed");
     Dataset<Row> given = org.apache.spark.sql.classic.Dataset.ofRows(spark, new Project(Scala.seq(list), plan));
+    boolean gathered = get("gathered");
     Dataset<Row> made =
-        given
+        (gathered ? given.mapPartitions(new Gathering(), Encoders.row(PatternOperator.IN)) : given)
             .groupBy("key")
             .as(Encoders.BINARY(), Encoders.row(PatternOperator.IN))
             .transformWithState(
@@ -184,21 +179,5 @@ public final class Patterns {
   @SuppressWarnings("unchecked")
   private <T> T get(String name) {
     return (T) told.get(name);
-  }
-
-  private static Expression value(NamedExpression named) {
-    return named instanceof Alias alias ? alias.child() : (Expression) named;
-  }
-
-  private static LogicalPlan optimised(Dataset<Row> rows) {
-    return ((org.apache.spark.sql.classic.Dataset<Row>) rows).queryExecution().optimizedPlan();
-  }
-
-  private static LogicalPlan leaf(LogicalPlan plan) {
-    LogicalPlan below = plan;
-    while (below.children().size() == 1) {
-      below = below.children().head();
-    }
-    return below;
   }
 }

@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.expressions.SortOrder;
  * @param arrival whether rows are taken as they come
  * @param order what rows of the same time are ordered by
  * @param slotColumns the columns that stand for slots in conditions and measures
+ * @param filters which rows count for each aggregate; null where all do
  * @param aggregated the columns that aggregates see: those of a row, and the name of its variable
  * @param conditions what must hold for each variable; null where anything does
  * @param given the columns of the output, over slots and columns of a row
@@ -23,6 +24,8 @@ import org.apache.spark.sql.catalyst.expressions.SortOrder;
  * @param limit how many partial matches a key may have
  * @param endedAt the watermark, in milliseconds, that says that there are no more rows
  * @param whole whether one batch has all rows, so that none need wait
+ * @param judged whether the steps below have told late rows from others
+ * @param gathered whether rows come in chunks
  */
 record Search(
     Program program,
@@ -34,6 +37,7 @@ record Search(
     List<Slot> slots,
     List<Attribute> slotColumns,
     List<Expression> aggregates,
+    List<Expression> filters,
     List<Attribute> aggregated,
     List<Expression> conditions,
     List<Expression> given,
@@ -46,7 +50,9 @@ record Search(
     boolean timeouts,
     int limit,
     long endedAt,
-    boolean whole)
+    boolean whole,
+    boolean judged,
+    boolean gathered)
     implements Serializable {
   /** Which rows a match gives. */
   enum Shown {

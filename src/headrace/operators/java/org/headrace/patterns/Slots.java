@@ -18,8 +18,10 @@ final class Slots {
 
   Slots(Search search) {
     slots = search.slots().toArray(Slot[]::new);
-    aggregates =
-        search.aggregates().stream().map(each -> new Aggregated(each, search.aggregated())).toArray(Aggregated[]::new);
+    aggregates = new Aggregated[search.aggregates().size()];
+    for (int i = 0; i < aggregates.length; i++) {
+      aggregates[i] = new Aggregated(search.aggregates().get(i), search.filters().get(i), search.aggregated());
+    }
     names = search.variables().stream().map(UTF8String::fromString).toArray(UTF8String[]::new);
     types = search.columns().stream().map(each -> each.dataType()).toArray(DataType[]::new);
   }

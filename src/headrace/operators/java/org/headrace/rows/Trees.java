@@ -51,13 +51,23 @@ public final class Trees {
     return type;
   }
 
+  /** Return the bytes of a row. */
   public static Expression packed(List<? extends Expression> values) {
+    return new Pack(struct(values), false);
+  }
+
+  /** Return the bytes of a key. */
+  public static Expression key(List<? extends Expression> values) {
+    return new Pack(struct(values), true);
+  }
+
+  private static Expression struct(List<? extends Expression> values) {
     List<Expression> parts = new ArrayList<>();
     for (int i = 0; i < values.size(); i++) {
       parts.add(new Literal(UTF8String.fromString("c" + i), DataTypes.StringType));
       parts.add(values.get(i));
     }
-    return new Pack(new CreateNamedStruct(Scala.seq(parts)));
+    return new CreateNamedStruct(Scala.seq(parts));
   }
 
   /** Return the columns of packed rows. */

@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
 import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.Platform;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
@@ -51,6 +52,13 @@ public final class Unpack extends Expression implements Serializable {
   public static UnsafeRow row(byte[] bytes, int fields) {
     UnsafeRow row = new UnsafeRow(fields);
     row.pointTo(bytes, bytes.length);
+    return row;
+  }
+
+  /** Return the row that the bytes of a key are of, without a copy. */
+  public static UnsafeRow key(byte[] bytes, int fields) {
+    UnsafeRow row = new UnsafeRow(fields);
+    row.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + Pack.HASH_SIZE, bytes.length - Pack.HASH_SIZE);
     return row;
   }
 

@@ -1,0 +1,1 @@
+"""The console's backend over the services of this process: no request goes over the network."""

@@ -1,0 +1,100 @@
+"""Texts go in; diagnostics, explanations, previews and kept applications come out."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+
+from headrace.errors import HeadraceError
+from headrace.server.access.decisions import Target, Who
+from headrace.server.access.roles import Action, ObjectKind
+from headrace.server.backend.session import SessionPart
+from headrace.server.console.values.rows import Column, RowBatch
+from headrace.server.console.values.texts import ApplicationSummary, DashboardSummary
+from headrace.server.services import language
+from headrace.server.services.dashboards import parse as parse_dashboard
+from headrace.server.services.language import Diagnostic, Explained
+from headrace.server.services.trying import rows_of
+
+__all__ = ["LanguagePart"]
+
+_SYSTEM = Target(ObjectKind.SYSTEM)
+
+
+class LanguagePart(SessionPart):
+    """Texts, the applications that they are kept as, and dashboards."""
+
+    async def check(self, text: str) -> Sequence[Diagnostic]:
+        """Return what is wrong with an application, without a JVM."""
+
+        def checked(who: Who) -> list[Diagnostic]:
+            self._services.control.access.require(who, Action.CHECK, _SYSTEM)
+            resolve = self._services.names.resolver(who)
+            return language.check(text, "application", self._services.scratch, resolve=resolve)
+
+        return await self._ask(checked)
+
+    async def explain(self, text: str) -> Explained:
+        """Return what an application without mistakes would do."""
+
+        def explained(who: Who) -> Explained:
+            self._services.control.access.require(who, Action.CHECK, _SYSTEM)
+            resolve = self._services.names.resolver(who)
+            return language.explain(text, "application", self._services.scratch, resolve=resolve)
+
+        return await self._ask(explained)
+
+    async def preview(self, text: str) -> AsyncIterator[RowBatch]:
+        """Run the last query of a text in a process of its own, without its sinks, and give its rows as they come."""
+        trial = await self._ask(lambda who: self._services.trial(who, text))
+        columns = tuple(Column(name, kind) for name, kind in trial.columns)
+        async with aclosing(rows_of(trial, self._services.scratch)) as rows:
+            async for row in rows:
+                yield RowBatch(columns, (row.values,), (), (row.change,))
+
+    async def applications(self) -> Sequence[ApplicationSummary]:
+        """Return the applications that the user may see."""
+
+        def found(who: Who) -> list[ApplicationSummary]:
+            jobs = {job.name for job in self._services.jobs.all(who)}
+            return [
+                ApplicationSummary(
+                    each.name,
+                    each.newest.created_at,
+                    each.newest.created_by,
+                    (each.name,) if each.name in jobs else (),
+                )
+                for each in self._services.applications.all(who)
+            ]
+
+        return await self._ask(found)
+
+    async def application(self, name: str) -> str:
+        """Return the text of an application."""
+        return await self._ask(lambda who: self._services.applications.versions(who, name)[0].text)
+
+    async def save_application(self, name: str, text: str) -> None:
+        """Keep the text of an application, new or changed."""
+        await self._ask(lambda who: self._services.applications.save(who, name, text))
+
+    async def dashboards(self) -> Sequence[DashboardSummary]:
+        """Return the dashboards that the user may see."""
+
+        def found(who: Who) -> list[DashboardSummary]:
+            return [_summary(each.name, each.text) for each in self._services.applications.dashboards(who)]
+
+        return await self._ask(found)
+
+    async def dashboard(self, name: str) -> str:
+        """Return the YAML text of a dashboard."""
+        return await self._ask(lambda who: self._services.applications.dashboard(who, name).text)
+
+    async def save_dashboard(self, name: str, text: str) -> None:
+        """Keep the YAML text of a dashboard, new or changed."""
+        await self._ask(lambda who: self._services.applications.save_dashboard(who, name, text))
+
+
+def _summary(name: str, text: str) -> DashboardSummary:
+    try:
+        found = parse_dashboard(text, f"{name}.yaml")
+    except HeadraceError:  # its own page says what is wrong with it
+        return DashboardSummary(name, name, name, 0)
+    return DashboardSummary(name, found.title, name, len(found.panels))

@@ -1,0 +1,1 @@
+"""What requests and answers hold, with examples: the words of OpenAPI."""

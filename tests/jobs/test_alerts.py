@@ -1,0 +1,303 @@
+"""Rules over figures: what begins, what ends, and how long it must have lasted."""
+
+import json
+import threading
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from headrace.errors import HeadraceError
+from headrace.jobs.alerts import (
+    Alarms,
+    Alert,
+    CrashLoop,
+    DeadRows,
+    LagAbove,
+    Memory,
+    StateGrowth,
+    WatermarkStuck,
+    evaluate,
+    rule_of,
+)
+from headrace.jobs.decisions import Wanted
+from headrace.jobs.figures import from_dict
+from headrace.jobs.metrics import Sample, exposition
+from headrace.jobs.model import Job
+from headrace.jobs.reports import Report
+from headrace.jobs.states import State
+from headrace.jobs.webhooks import Webhooks
+from support.job_yard import MovingClock
+from support.waiting import until
+
+NOW = datetime(2024, 1, 1, tzinfo=UTC)
+JOB = Job(
+    id="1",
+    name="orders",
+    owner=None,
+    state=State.RUNNING,
+    wanted=Wanted.RUN,
+    reason="running",
+    error=None,
+    version=1,
+    ran_version=1,
+    attempt=1,
+    restarts=(),
+    restart_count=0,
+    waits=0,
+    launch_at=None,
+    since=NOW,
+    submitted_at=NOW,
+    queued_at=NOW,
+    cores=1,
+    memory=1024,
+    master=None,
+    savepoint=None,
+    pending=None,
+    deleted_at=None,
+    revision=1,
+)
+
+
+class Watching:
+    """Rules, and a clock that moves by what is asked for."""
+
+    def __init__(self, *rules):
+        self.rules, self.memory, self.passed = rules, Memory(), timedelta(0)
+
+    def see(self, after=0, job=JOB, **figures):
+        self.passed += timedelta(seconds=after)
+        plain = {"name": "totals", **figures}
+        sample = Sample(job, [from_dict(plain)])
+        return [
+            (alert.firing, alert.message)
+            for alert in evaluate(self.rules, [sample], self.memory, NOW + self.passed, self.passed)
+        ]
+
+
+def test_lag_must_last_and_is_told_once_and_once_when_it_is_over():
+    watching = Watching(LagAbove(name="behind", messages=100, lasting=timedelta(seconds=30)))
+    assert watching.see(behind=101) == []
+    assert watching.see(29, behind=500) == []
+    assert watching.see(1, behind=500) == [(True, "500 messages are still to be read")]
+    assert watching.see(60, behind=900) == []
+    assert watching.see(1, behind=100) == [(False, "no longer: 500 messages are still to be read")]
+    assert watching.see(1, behind=101) == []
+    assert watching.see(1, behind=None) == []
+    assert watching.see(29, behind=101) == [], "it has to last anew"
+
+
+def test_a_stuck_watermark_names_the_source_that_holds_it():
+    watching = Watching(WatermarkStuck(name="stuck", lasting=timedelta(minutes=5)))
+    at = "2024-01-01T00:00:00+00:00"
+    watching.see(watermark_at=at, rows_of={"orders": 1, "payments": 1})
+    assert watching.see(200, watermark_at=at, rows_of={"orders": 9, "payments": 1}) == []
+    assert watching.see(100, watermark_at=at, rows_of={"orders": 20, "payments": 1}) == [
+        (True, f"its watermark has stood at {at} for 5 minutes, held by payments (no row for 5 minutes)")
+    ]
+    moved = "2024-01-01T00:00:01+00:00"
+    assert [firing for firing, _ in watching.see(1, watermark_at=moved, rows_of={"payments": 2})] == [False]
+    assert watching.see(299, watermark_at=moved, rows_of={"payments": 3}) == []
+    assert watching.see(1, watermark_at=moved, rows_of={"payments": 4}) == [
+        (True, f"its watermark has stood at {moved} for 5 minutes; rows come, but their times do not move on")
+    ]
+
+
+def test_a_job_without_a_watermark_or_that_does_not_run_has_none_that_is_stuck():
+    watching = Watching(WatermarkStuck(name="stuck"))
+    watching.see(rows_of={"orders": 1})
+    assert watching.see(9999, rows_of={"orders": 1}) == []
+    at = "2024-01-01T00:00:00+00:00"
+    watching.see(watermark_at=at)
+    assert watching.see(9999, watermark_at=at, job=replace(JOB, state=State.STOPPED)) == []
+
+
+def test_dead_rows_count_within_a_time_and_another_driver_counts_anew():
+    watching = Watching(DeadRows(name="dead", more_than=2, within=timedelta(minutes=5)))
+    assert watching.see(dead=50) == [], "what was there at the first look is old"
+    assert watching.see(60, dead=52) == []
+    assert watching.see(60, dead=53, dead_of={"a": 1, "orders": 52}) == [
+        (True, "3 records did not parse within 5 minutes, most of orders")
+    ]
+    assert [firing for firing, _ in watching.see(400, dead=53)] == [False]
+    assert watching.see(1, dead=0) == []
+    assert watching.see(1, dead=2) == []
+    assert [firing for firing, _ in watching.see(1, dead=3)] == [True]
+
+
+def test_a_crash_loop_is_of_the_job_as_a_whole():
+    watching = Watching(CrashLoop(name="crashes", restarts=2))
+    assert watching.see(job=replace(JOB, restarts=(NOW,))) == []
+    again = replace(JOB, restarts=(NOW, NOW), error=Report("it broke"))
+    assert watching.see(job=again) == [(True, "it was restarted 2 times within 10 minutes; last: it broke")]
+    assert watching.see(job=replace(again, state=State.FAILED, reason="crash loop")) == []
+    assert [firing for firing, _ in watching.see(job=JOB)] == [False]
+
+
+def test_state_that_grows():
+    watching = Watching(StateGrowth(name="grows", factor=2, within=timedelta(minutes=10), least=1000))
+    assert watching.see(state_bytes=600) == []
+    assert watching.see(60, state_bytes=999) == []
+    assert watching.see(60, state_bytes=1200) == [
+        (True, "its state has grown from 600 to 1200 bytes within 10 minutes")
+    ]
+    assert [firing for firing, _ in watching.see(700, state_bytes=1201)] == [False]
+
+
+def test_rules_are_for_the_jobs_they_name_and_forget_those_that_are_gone():
+    watching = Watching(LagAbove(name="behind", job="pay*", messages=1))
+    assert watching.see(behind=5) == []
+    assert [firing for firing, _ in watching.see(job=replace(JOB, name="payments"), behind=5)] == [True]
+    gone = evaluate(watching.rules, [], watching.memory, NOW, watching.passed)
+    assert [alert.firing for alert in gone] == [False]
+    assert not watching.memory.rows
+    assert not watching.memory.sizes
+
+
+def test_memory_stays_small():
+    watching = Watching(StateGrowth(name="grows"))
+    for number in range(5000):
+        watching.see(1, state_bytes=number, dead=number)
+    assert all(len(points) < 100 for points in watching.memory.sizes.values())
+    assert all(len(points) < 100 for points in watching.memory.dead.values())
+
+
+def test_rules_are_read_from_plain_options():
+    assert rule_of({"kind": "crash-loop", "name": "crashes", "within": "1 hour"}) == CrashLoop(
+        name="crashes", within=timedelta(hours=1)
+    )
+    for wrong, message in (
+        ({"kind": "mood", "name": "x"}, 'unknown kind of alert "mood"'),
+        ({"kind": "lag", "name": "x", "above": 1}, 'has no option "above"'),
+        ({"kind": "lag", "name": "x", "messages": 1, "lasting": "soon"}, '"soon" is not a duration'),
+        ({"kind": "lag", "name": "x"}, "lacks"),
+    ):
+        with pytest.raises(HeadraceError, match=message):
+            rule_of(wrong)
+
+
+def test_alarms_tell_everybody_and_remember():
+    told, clock = [], MovingClock()
+    alarms = Alarms([LagAbove(name="behind", messages=1)], [told.append], clock.clock())
+    alarms.look([Sample(JOB, [from_dict({"name": "totals", "behind": 9})])])
+    assert [alert.rule for alert in told] == ["behind"]
+    assert alarms.firing == tuple(told) == tuple(alarms.recent)
+    alarms.look([Sample(JOB)])
+    assert alarms.firing == ()
+    assert [alert.firing for alert in alarms.recent] == [True, False]
+
+
+class Listener:
+    """A server that answers with given codes, then 204, and notes what it got."""
+
+    def __init__(self, *codes):
+        self.codes, self.got = list(codes), []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                outer.got.append(json.loads(body))
+                self.send_response(outer.codes.pop(0) if outer.codes else 204)
+                self.end_headers()
+
+            def log_message(self, *arguments):
+                pass
+
+        self.server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/secret"
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread.start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+
+
+ALERT = Alert("behind", "orders", "totals", True, NOW, "500 messages are still to be read")
+AT_ONCE = (timedelta(0),) * 3
+LONG = timedelta(minutes=4)
+"""So that a busy machine is not taken for an address that does not answer."""
+
+
+def test_a_webhook_is_tried_again_until_it_is_taken():
+    listener = Listener(500, 503)
+    hooks = Webhooks([listener.url], timeout=LONG, delays=AT_ONCE)
+    hooks.send(ALERT)
+    until(lambda: len(listener.got) == 3)
+    hooks.close()
+    listener.close()
+    assert listener.got == [ALERT.as_dict()] * 3
+    assert ALERT.as_dict()["status"] == "firing"
+
+
+def test_what_is_refused_is_not_tried_again_and_the_address_stays_secret(caplog):
+    listener = Listener(404)
+    hooks = Webhooks([listener.url], timeout=LONG, delays=AT_ONCE)
+    hooks.send(ALERT)
+    until(lambda: "was not delivered" in caplog.text)
+    hooks.close()
+    listener.close()
+    assert len(listener.got) == 1
+    assert "it answered 404" in caplog.text
+    assert "secret" not in caplog.text
+
+
+def test_nobody_waits_for_an_address_that_does_not_answer(caplog):
+    hooks = Webhooks(["http://127.0.0.1:9/"], delays=(timedelta(hours=1),))
+    for _ in range(2000):
+        hooks.send(ALERT)
+    assert "too many wait already" in caplog.text
+    hooks.close(timedelta(seconds=0.1))
+
+
+def test_an_address_that_does_not_answer_holds_up_no_other():
+    listener = Listener(200)
+    hooks = Webhooks(["http://127.0.0.1:9/", listener.url], delays=(timedelta(hours=1),))
+    hooks.send(ALERT)
+    until(lambda: len(listener.got) == 1)
+    hooks.send(ALERT)
+    until(lambda: len(listener.got) == 2)
+    hooks.close(timedelta(seconds=0.1))
+    listener.close()
+
+
+def test_prometheus_reads_the_figures():
+    from prometheus_client.parser import text_string_to_metric_families
+
+    figures = from_dict(
+        {
+            "name": "totals",
+            "rows_in": 7,
+            "lag": 2.5,
+            "batch_time": 0.25,
+            "behind": 4,
+            "rows_of": {"orders": 7},
+            "dead_of": {"orders": 1},
+            "behind_of": {"bids:0": 4},
+            "operators": {"1 join": {"rows": 5.0, "seconds": 0.5}},
+        }
+    )
+    figures = replace(figures, observed={"value": {"n": 2.0, "m": None}}, observed_totals={"value": {"n": 7.0}})
+    text = exposition([Sample(replace(JOB, restart_count=3), [figures]), Sample(replace(JOB, name='odd "one"'))])
+    samples = {
+        (each.name, tuple(sorted(each.labels.items()))): each.value
+        for family in text_string_to_metric_families(text.decode())
+        for each in family.samples
+    }
+    of_output = (("job", "orders"), ("output", "totals"))
+    assert samples["headrace_rows_in_total", of_output] == 7
+    assert samples["headrace_watermark_lag_seconds", of_output] == 2.5
+    assert samples["headrace_batch_seconds", of_output] == 0.25
+    assert samples["headrace_stream_dead_records_total", (*of_output, ("stream", "orders"))] == 1
+    assert samples["headrace_partition_messages_behind", (*of_output, ("partition", "0"), ("topic", "bids"))] == 4
+    of_operator = (("job", "orders"), ("operator", "1 join"), ("output", "totals"))
+    assert samples["headrace_operator_state_rows", of_operator] == 5
+    assert samples["headrace_job_restarts_total", (("job", "orders"),)] == 3
+    assert samples["headrace_job_state", (("job", 'odd "one"'), ("state", "running"))] == 1
+    assert samples["headrace_jobs", (("state", "running"),)] == 2
+    of_figure = (("job", "orders"), ("metric", "n"), ("name", "value"))
+    assert samples["headrace_observed", of_figure] == 2
+    assert samples["headrace_observed_total", of_figure] == 7

@@ -1,0 +1,359 @@
+"""A job that is built anew beside itself: swapped, cancelled, failed, and with a server that dies at every step."""
+
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+import headrace.jobs.store as store_module
+from headrace.errors import HeadraceError
+from headrace.jobs import rebuilds
+from headrace.jobs.jobs import Unknown
+from headrace.jobs.offers import Offers
+from headrace.jobs.rebuilding import Phase
+from headrace.jobs.states import State
+from headrace.jobs.store import job_of
+from headrace.jobs.texts import planned
+from headrace.records.job_tables import JobRow
+from support.waiting import until
+
+TEXT = """
+CREATE STREAM s (k STRING, v INT) WITH (connector = 'kafka', topic = 't', format = 'json');
+CREATE MATERIALIZED VIEW totals AS SELECT k, sum(v) AS total FROM s GROUP BY k;
+"""
+NEWER = TEXT.replace("sum(v)", "max(v)")
+NEAR, FAR = 1_000_000, 2_000_000
+"""Positions beyond all that the job reads by itself before a test tells it how far it is."""
+
+
+class Shop:
+    """A running job and the one that builds it, as a test looks at them."""
+
+    def __init__(self, yard):
+        self.yard = yard
+        self.job = yard.submit(text=TEXT)
+
+    @property
+    def jobs(self):
+        return self.yard.jobs
+
+    def now(self):
+        return self.jobs.show("orders")
+
+    def builder(self):
+        with self.jobs.store.reading() as session:
+            row = session.scalars(select(JobRow).where(JobRow.name == "orders#rebuild")).first()
+            return None if row is None else job_of(row)
+
+    def phase(self):
+        found = self.jobs.rebuild_of(self.now())
+        return None if found is None else found.phase
+
+    def read_up_to(self, job, position):
+        folder = self.jobs.folder_of(job).path
+        (folder / "position.new").write_text(str(position))
+        (folder / "position.new").rename(folder / "position")
+
+    def until(self, what):
+        def there():
+            self.yard.server.tick()
+            return what()
+
+        until(there)
+
+    def state(self):
+        job = self.now()
+        return Path(self.jobs.store.version(job.id, job.version).state) / "orders"
+
+    def builds(self, **more):
+        """Begin a rebuild, and let the builder run."""
+        self.yard.tick_until("orders", State.RUNNING)
+        self.jobs.rebuild("orders", self.yard.command_id(), **more)
+        self.until(lambda: self.builder().state is State.RUNNING)
+        return self.builder()
+
+    def hands_over(self):
+        """Begin a rebuild that comes near while the job reads on: twenty messages are left to the builder."""
+        builder = self.builds()
+        self.read_up_to(self.now(), NEAR)
+        self.read_up_to(builder, NEAR)
+        self.until(lambda: self.phase() is Phase.HANDING_OVER)
+        self.read_up_to(self.now(), NEAR + 20)
+        return builder
+
+
+@pytest.fixture
+def shop(yard):
+    return Shop(yard)
+
+
+def test_it_takes_over_when_it_has_caught_up(shop):
+    builder = shop.builds()
+    old = shop.state()
+    shop.yard.hear("orders")
+    assert (shop.phase(), shop.now().state) == (Phase.BUILDING, State.RUNNING), "it has read nothing yet"
+    assert old.is_dir()
+    assert [job.name for job in shop.jobs.page().jobs] == ["orders"]
+    shop.read_up_to(builder, FAR)
+    shop.until(lambda: shop.builder() is None)
+    job = shop.now()
+    assert (job.state, job.version, job.attempt) == (State.RUNNING, 2, 2)
+    assert shop.state().parent.name == f".rebuilt-{builder.id}"
+    assert (shop.state() / "totals" / "count").is_file()
+    shop.until(lambda: not old.exists())
+    assert not shop.jobs.folder_of(builder).path.exists()
+    assert [version.text for version in shop.jobs.versions("orders")] == [TEXT, TEXT]
+    reasons = [event.reason for event in shop.jobs.events("orders")]
+    assert "is rebuilt beside itself" in reasons
+    assert "has the rebuilt state" in reasons
+
+
+def test_the_job_stops_only_when_the_builder_is_near_and_waits_for_the_last_of_it(shop):
+    builder = shop.hands_over()
+    shop.yard.tick_until("orders", State.STOPPED)
+    for _ in range(3):
+        shop.yard.server.tick()
+    assert shop.phase() is Phase.HANDING_OVER, "twenty messages that the job has shown are missing"
+    shop.read_up_to(builder, NEAR + 20)
+    shop.until(lambda: shop.builder() is None)
+    assert shop.now().version == 2
+
+
+def test_another_version_beside(shop):
+    builder = shop.builds(text=NEWER)
+    assert shop.jobs.versions("orders")[0].text == TEXT
+    shop.read_up_to(builder, FAR)
+    shop.until(lambda: shop.builder() is None)
+    assert shop.jobs.versions("orders")[0].text == NEWER
+    changes = shop.jobs.upgrade_report("orders", text=NEWER + "-- the same")
+    assert [str(change.fate) for change in changes] == ["keeps"], "its state is where the rebuild has put it"
+
+
+def test_one_that_was_stopped_stays_so(shop):
+    shop.yard.tick_until("orders", State.RUNNING)
+    shop.jobs.stop("orders", "stop")
+    shop.yard.tick_until("orders", State.STOPPED)
+    shop.jobs.rebuild("orders", "rebuild")
+    shop.until(lambda: shop.builder().state is State.RUNNING)
+    shop.read_up_to(shop.builder(), FAR)
+    shop.until(lambda: shop.builder() is None)
+    assert (shop.now().state, shop.now().version) == (State.STOPPED, 2)
+
+
+def test_one_that_is_stopped_while_it_is_taken_over_stays_so(shop):
+    builder = shop.hands_over()
+    shop.jobs.stop("orders", "stop")
+    shop.yard.tick_until("orders", State.STOPPED)
+    shop.read_up_to(builder, NEAR + 20)
+    shop.until(lambda: shop.builder() is None)
+    assert (shop.now().state, shop.now().version) == (State.STOPPED, 2)
+
+
+def test_one_that_is_started_while_it_is_taken_over_goes_on_and_is_built_on(shop):
+    builder = shop.hands_over()
+    shop.yard.tick_until("orders", State.STOPPED)
+    shop.jobs.restart("orders", "restart")
+    shop.until(lambda: shop.phase() is Phase.BUILDING)
+    assert shop.yard.tick_until("orders", State.RUNNING).version == 1
+    shop.read_up_to(builder, FAR)
+    shop.until(lambda: shop.builder() is None)
+    assert shop.now().version == 2
+
+
+@pytest.mark.parametrize("phase", [Phase.BUILDING, Phase.HANDING_OVER, Phase.SWAPPING])
+def test_cancelled(shop, phase):
+    builder = shop.builds()
+    old = shop.state()
+    if phase is not Phase.BUILDING:
+        shop.read_up_to(shop.now(), NEAR)
+        shop.read_up_to(builder, NEAR)
+        shop.until(lambda: shop.phase() is Phase.HANDING_OVER)
+    if phase is Phase.SWAPPING:
+        shop.until(lambda: shop.phase() is Phase.SWAPPING)
+    shop.jobs.cancel_rebuild("orders", "cancel")
+    assert shop.jobs.cancel_rebuild("orders", "cancel").name == "orders"
+    shop.until(lambda: shop.builder() is None)
+    job = shop.yard.tick_until("orders", State.RUNNING)
+    shop.until(lambda: not shop.jobs.folder_of(builder).path.exists())
+    assert (job.version, shop.state()) == (1, old)
+    assert list(old.parent.iterdir()) == [old], "nothing of the rebuild is left"
+    with pytest.raises(HeadraceError, match='job "orders" is not being rebuilt'):
+        shop.jobs.cancel_rebuild("orders", "cancel-again")
+
+
+def test_one_that_fails_leaves_the_job_as_it_is_and_tells_why(yard):
+    shop = Shop.__new__(Shop)
+    shop.yard, shop.job = yard, yard.submit(text=TEXT, behave="user-error-beside")
+    yard.tick_until("orders", State.RUNNING)
+    shop.jobs.rebuild("orders", "rebuild")
+    shop.until(lambda: shop.phase() is Phase.FAILED)
+    job = shop.now()
+    assert (job.state, job.version, job.attempt) == (State.RUNNING, 1, 1)
+    assert shop.jobs.rebuild_of(job).error.message == "it broke in attempt 1"
+    last = shop.jobs.events("orders")[-1]
+    assert (last.reason, last.error.detail) == ("its rebuild failed: it broke in attempt 1", "On purpose.")
+    shop.jobs.rebuild("orders", "another")  # the one that failed makes room
+    assert shop.phase() is Phase.BUILDING
+    shop.until(lambda: shop.phase() is Phase.FAILED)
+    shop.jobs.cancel_rebuild("orders", "forget")
+    shop.until(lambda: shop.builder() is None)
+
+
+def test_what_would_change_the_state_is_refused_meanwhile(shop):
+    shop.builds()
+    for command in (
+        lambda: shop.jobs.rebuild("orders", "c"),
+        lambda: shop.jobs.upgrade("orders", "c", text=NEWER),
+        lambda: shop.jobs.restart("orders", "c", fresh=True),
+        lambda: shop.jobs.stop("orders", "c", with_savepoint=True),
+    ):
+        with pytest.raises(HeadraceError, match='job "orders" is being rebuilt'):
+            command()
+
+
+def test_a_command_is_applied_once(shop):
+    shop.yard.tick_until("orders", State.RUNNING)
+    first = shop.jobs.rebuild("orders", "rebuild")
+    assert shop.jobs.rebuild("orders", "rebuild") == first
+    with shop.jobs.store.reading() as session:
+        assert len(list(session.scalars(select(JobRow)))) == 2
+
+
+def test_it_goes_with_its_job(shop):
+    shop.builds()
+    shop.jobs.stop("orders", "stop")
+    shop.yard.tick_until("orders", State.STOPPED)
+    with pytest.raises(HeadraceError, match="is being rebuilt"):
+        shop.jobs.delete("orders", "delete")
+    shop.jobs.cancel_rebuild("orders", "cancel")
+    shop.jobs.delete("orders", "delete")
+    shop.until(lambda: not list(shop.jobs.folder.glob("[0-9a-f]*")))
+    with pytest.raises(Unknown):
+        shop.now()
+
+
+@pytest.mark.parametrize(
+    ("more", "detail", "hint"),
+    [
+        (
+            "CREATE SINK out WITH (connector = 'kafka', topic = 'o', format = 'json') AS SELECT k FROM s;",
+            "Two drivers would write the same at once: sink out writes to kafka.",
+            "These could be, in a job of their own: totals.",
+        ),
+        (
+            "CREATE MATERIALIZED VIEW w WITH (path = 'w.sqlite') AS SELECT k, count(*) AS n FROM s GROUP BY k;",
+            "Two drivers would write the same at once: view w is kept outside of the job's state.",
+            "These could be, in a job of their own: totals.",
+        ),
+        (
+            "CREATE STREAM m (k STRING) WITH (connector = 'memory');"
+            "CREATE MATERIALIZED VIEW n AS SELECT k, count(*) AS n FROM m GROUP BY k;",
+            "Stream m cannot be read a second time: it is of connector memory.",
+            "Streams from Kafka and from files can be.",
+        ),
+    ],
+)
+def test_what_two_drivers_cannot_run_at_once_is_refused(yard, more, detail, hint):
+    yard.submit(text=TEXT + more)
+    with pytest.raises(HeadraceError, match="cannot be rebuilt beside itself") as caught:
+        yard.jobs.rebuild("orders", "rebuild")
+    assert (caught.value.detail, caught.value.hint) == (detail, hint)
+
+
+def test_without_room_for_two_it_is_refused_and_else_it_waits_its_turn(yard):
+    yard.submit(text=TEXT, cores=3)
+    with pytest.raises(HeadraceError, match="can never start"):
+        yard.jobs.rebuild("orders", "rebuild")
+    yard.submit("small", text=TEXT)
+    yard.tick_until("orders", State.RUNNING)
+    yard.tick_until("small", State.RUNNING)
+    yard.jobs.rebuild("small", "rebuild")
+    yard.server.tick()
+    waiting = yard.jobs.rebuild_of(yard.jobs.show("small"))
+    assert (waiting.state, waiting.reason) == (
+        State.SUBMITTED,
+        "waits for 1 core; 4 of 4 are in use by orders, small",
+    )
+
+
+class Died(BaseException):
+    """The server is killed here."""
+
+
+@pytest.mark.parametrize("after", range(14))
+def test_a_server_that_dies_after_any_change_is_followed_by_one_that_ends_it(shop, monkeypatch, after):
+    """Each change of the database is a step: the server dies right before the ``after``-th one of a rebuild."""
+    builder = shop.builds()
+    shop.read_up_to(builder, FAR)
+    old, real, calls = shop.state(), store_module.change, []
+
+    def change(*arguments):
+        calls.append(arguments)
+        if len(calls) > after:
+            raise Died
+        return real(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store_module, "change", change)
+        patched.setattr("headrace.jobs.handover.change", change)
+        with suppress(Died):
+            shop.until(lambda: shop.builder() is None)
+    views = shop.state() / "totals" / "count"
+    assert views.is_file(), "whatever the job points at is whole"
+    shop.yard.hands.let_go()
+    shop.yard.new_server()
+    shop.until(lambda: shop.builder() is None)
+    job = shop.yard.tick_until("orders", State.RUNNING)
+    assert job.version == 2
+    shop.until(lambda: not old.exists())
+    starts = [attempt for word, attempt, _ in shop.yard.lives("orders") if word == "start"]
+    assert starts == sorted(set(starts)), "no attempt ran twice"
+
+
+def test_back_to_a_savepoint_of_before_a_rebuild(shop):
+    shop.yard.tick_until("orders", State.RUNNING)
+    shop.jobs.stop("orders", "stop", with_savepoint=True)
+    shop.yard.tick_until("orders", State.STOPPED)
+    (savepoint,) = shop.jobs.savepoints("orders")
+    shop.jobs.restart("orders", "go")
+    old = shop.state()
+    shop.read_up_to(shop.builds(), FAR)
+    shop.until(lambda: shop.builder() is None)
+    shop.until(lambda: not old.exists())
+    rebuilt = shop.state().parent
+    assert rebuilt.name.startswith(".rebuilt-")
+    shop.jobs.restart("orders", "back", savepoint=savepoint.id)
+    shop.yard.tick_until("orders", State.STOPPING)
+    job = shop.yard.tick_until("orders", State.RUNNING)
+    assert (job.version, shop.state()) == (1, old)
+    assert (old / "totals" / "count").is_file()
+    assert not rebuilt.exists(), "nobody needs what was built any more"
+
+
+READER = "CREATE MATERIALIZED VIEW mine AS SELECT k, total FROM orders.totals;"
+
+
+def reading(shop):
+    """Return what finds the views of the job for readers."""
+    return lambda job, name: Offers(job, shop.jobs.versions(job)[0], planned(shop.jobs.versions(job)[0])).of(name)
+
+
+def test_nobody_begins_to_read_a_view_that_is_being_rebuilt(shop):
+    shop.yard.tick_until("orders", State.RUNNING)
+    shop.builds()
+    with pytest.raises(HeadraceError, match='job "orders" is being rebuilt'):
+        shop.yard.submit("reader", text=READER, resolve=reading(shop))
+    shop.jobs.cancel_rebuild("orders", "cancel")
+    shop.yard.submit("reader", text=READER, resolve=reading(shop))
+
+
+def test_a_rebuild_ends_if_somebody_reads_the_view_all_the_same(shop, monkeypatch):
+    shop.yard.tick_until("orders", State.RUNNING)
+    builder = shop.builds()
+    monkeypatch.setattr(rebuilds, "check_settled", lambda *_: None)  # as a server of before let him
+    shop.yard.submit("reader", text=READER, resolve=reading(shop))
+    shop.read_up_to(builder, FAR)
+    shop.until(lambda: shop.phase() is Phase.FAILED)
+    assert shop.jobs.rebuild_of(shop.now()).error.message == "views of the job are read by reader"
+    assert (shop.now().state, shop.now().version) == (State.RUNNING, 1)

@@ -1,0 +1,225 @@
+"""The console's backend over a real server: what a session may, sees and changes."""
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.errors import HeadraceError
+from headrace.jobs.states import State
+from headrace.server.access.mistakes import Forbidden
+from headrace.server.backend.backend import ServerBackend
+from headrace.server.console.backend import Backend, NotSignedIn
+from headrace.server.console.values.jobs import RunOptions
+from headrace.server.console.values.people import Entry, Target
+from support.job_yard import APPLICATION
+from support.rest_server import PASSWORD, RestServer
+from support.waiting import PATIENCE
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RestServer]:
+    made = RestServer(tmp_path)
+    yield made
+    made.end()
+
+
+def backend_of(server: RestServer, name: str, role: str) -> ServerBackend:
+    return ServerBackend(server.services, server.visitor(name, role).cookies["headrace_session"])
+
+
+def run(awaited: Any) -> Any:
+    return asyncio.run(awaited)
+
+
+def first(stream: AsyncIterator[Any]) -> Any:
+    async def got() -> Any:
+        try:
+            return await asyncio.wait_for(anext(stream), PATIENCE)
+        finally:
+            await stream.aclose()  # type: ignore[attr-defined]
+
+    return asyncio.run(got())
+
+
+def test_it_does_all_that_the_console_asks_for() -> None:
+    for name, asked in inspect.getmembers(Backend, inspect.isfunction):
+        if not name.startswith("_"):
+            given = inspect.signature(getattr(ServerBackend, name))
+            assert list(given.parameters) == list(inspect.signature(asked).parameters), name
+
+
+def test_nobody_is_sent_to_the_log_in(server: RestServer) -> None:
+    nobody = ServerBackend(server.services, None)
+    for asked in (nobody.me(), nobody.jobs(), nobody.catalog(), nobody.users(), nobody.check("")):
+        with pytest.raises(NotSignedIn):
+            run(asked)
+    with pytest.raises(NotSignedIn):
+        first(nobody.logs("shop"))
+
+
+def test_signing_in_and_out(server: RestServer) -> None:
+    server.visitor("dora", "developer")
+    secret = run(ServerBackend(server.services, None).sign_in("dora", PASSWORD, "127.0.0.1"))
+    dora = ServerBackend(server.services, secret)
+    assert run(dora.me()).role == "developer"
+    run(dora.sign_out())
+    with pytest.raises(NotSignedIn):
+        run(dora.me())
+
+
+def test_a_job_from_the_editor_to_its_end(server: RestServer) -> None:
+    dora = backend_of(server, "dora", "developer")
+    [wrong] = run(dora.check("SELECT nme FROM nothing"))
+    assert (wrong.line, wrong.severity) == (1, "error")
+    assert [each.severity for each in run(dora.check(APPLICATION))] == ["warning"]
+    assert run(dora.explain(APPLICATION)).graph.nodes
+    run(dora.save_application("shop", APPLICATION))
+    assert run(dora.submit("shop", APPLICATION, RunOptions())) == "shop"
+    [kept] = run(dora.applications())
+    assert (kept.name, kept.jobs) == ("shop", ("shop",))
+    server.go_until("shop", State.RUNNING)
+
+    [summary] = run(dora.jobs())
+    assert (summary.state, summary.health, summary.reason) == ("running", "good", "")
+    job = run(dora.job("shop"))
+    assert {each.node for each in job.steps} == {node.id for node in job.graph.nodes}
+    assert [(each.name, each.kind) for each in job.outputs] == [("totals", "view")]
+    assert job.versions[0].text == APPLICATION
+    assert {each.name for each in run(dora.catalog())} == {"s", "totals"}
+
+    log = server.jobs.folder_of(server.jobs.show("shop")).log_path
+    with log.open("a") as file:
+        file.write("2026-11-16 12:00:00,123 WARNING headrace: slow\n")
+    [line] = first(dora.logs("shop"))[-1:]
+    assert (line.level, line.text[-4:]) == ("WARN", "slow")
+    assert line.at is not None
+
+    changed = APPLICATION.replace("sum(v)", "max(v)")
+    report = run(dora.upgrade_report("shop", changed))
+    assert [(each.name, each.verdict) for each in report.items] == [("totals", "rebuilt")]
+    run(dora.upgrade("shop", changed))
+    run(dora.stop("shop", savepoint=False))
+    server.go_until("shop", State.STOPPED)
+    run(dora.delete_job("shop"))
+    assert run(dora.jobs()) == []
+
+
+def test_rows_and_their_changes(server: RestServer) -> None:
+    dora = backend_of(server, "dora", "developer")
+    run(dora.submit("shop", APPLICATION, RunOptions()))
+    with server.totals() as totals:
+        totals.take([("a", 1), ("b", 2)])
+        page = run(dora.view_rows("totals", search="b"))
+        assert (page.rows, page.total, page.keys) == ((("b", 2),), 1, ('["b"]',))
+        assert run(dora.query("SELECT count(*) AS n FROM totals")).rows == ((2,),)
+
+        async def followed() -> Any:
+            changes = dora.changes("totals")
+            begun = await anext(changes)
+            assert (begun.rows, [each.name for each in begun.columns]) == ((), ["k", "total"])
+            await asyncio.to_thread(totals.take, [("a", 3)], [("a", 1)])
+            batch = await anext(changes)
+            await changes.aclose()
+            return batch
+
+        batch = run(followed())
+        assert (batch.rows, batch.changes, batch.keys) == ((("a", 3),), ("update",), ('["a"]',))
+    with pytest.raises(HeadraceError, match="cannot be tapped"):
+        first(dora.tap("s"))
+
+
+def test_a_viewer_sees_and_changes_nothing(server: RestServer) -> None:
+    dora, vera = backend_of(server, "dora", "developer"), backend_of(server, "vera", "viewer")
+    run(dora.submit("shop", APPLICATION, RunOptions()))
+    assert [job.name for job in run(vera.jobs())] == ["shop"]
+    assert not run(vera.may("stop", Target("job", "shop")))
+    assert run(dora.may("stop", Target("job", "shop")))
+    assert run(vera.may("tap", Target("stream", "s")))
+    for refused in (
+        vera.submit("other", APPLICATION, RunOptions()),
+        vera.stop("shop", savepoint=False),
+        vera.upgrade("shop", APPLICATION),
+        vera.delete_job("shop"),
+        vera.save_application("shop", "x"),
+        vera.save_dashboard("shop", "title: x\npanels: []"),
+        vera.check("SELECT 1"),
+        vera.users(),
+        vera.entries(),
+        vera.audit(),
+    ):
+        with pytest.raises(Forbidden):
+            run(refused)
+    with pytest.raises(Forbidden):
+        first(vera.preview("SELECT 1"))
+
+
+def test_people(server: RestServer) -> None:
+    root = backend_of(server, "root", "admin")
+    password = run(root.add_user("nina", "viewer"))
+    run(root.add_group("ops"))
+    run(root.change_user("nina", role="operator", groups=["ops"]))
+    [nina] = [each for each in run(root.users()) if each.name == "nina"]
+    assert (nina.role, nina.groups, nina.active) == ("operator", ("ops",), True)
+    assert run(root.groups())[0].members == ("nina",)
+    run(root.add_entry(Entry("", "deny", "group", "ops", "job", "prod-*", "stop, restart")))
+    [entry] = run(root.entries())
+    assert (entry.grantee, entry.rights) == ("ops", "restart, stop")
+    run(root.delete_entry(entry.id))
+    made = run(root.add_token("ci", "viewer", timedelta(days=90)))
+    assert made.token.id in {each.id for each in run(root.tokens())}
+    run(root.revoke_token(made.token.id))
+    assert run(root.tokens()) == []
+    assert run(root.reset_password("nina")) != password
+    run(root.change_user("nina", active=False))
+    run(root.delete_group("ops"))
+    found = run(root.audit(search="nina"))
+    assert {"user.create", "user.set_role", "user.disable", "group.add_member"} <= {each.action for each in found}
+    assert all("nina" in f"{each.target} {each.detail}" for each in found)
+
+
+def test_dashboards(server: RestServer) -> None:
+    dora = backend_of(server, "dora", "developer")
+    with pytest.raises(HeadraceError, match="no panel of kind"):
+        run(dora.save_dashboard("shop", "title: Shop\npanels:\n- {kind: pie, title: T, query: SELECT 1}"))
+    run(dora.save_dashboard("shop", "title: Shop\npanels: []"))
+    [kept] = run(dora.dashboards())
+    assert (kept.name, kept.title, kept.panels) == ("shop", "Shop", 0)
+    assert run(dora.dashboard("shop")) == "title: Shop\npanels: []"
+
+
+def test_it_tells_when_users_were_last_seen_and_deletes_them(server: RestServer) -> None:
+    admin = backend_of(server, "chief", "admin")
+    first = run(admin.add_user("ann", "viewer"))
+    assert first
+    seen = {each.name: each.last_seen_at for each in run(admin.users())}
+    assert seen["ann"] is None
+    assert abs((seen["chief"] - server.services.clock.now()).total_seconds()) < 300
+    run(admin.sign_out())
+    again = ServerBackend(server.services, server.logged_in("chief").cookies["headrace_session"])
+    assert {each.name: each.last_seen_at for each in run(again.users())}["chief"] is not None
+    run(again.delete_user("ann"))
+    assert [each.name for each in run(again.users())] == ["chief"]
+
+
+def test_it_submits_with_options_starts_fresh_and_deletes_savepoints(server: RestServer) -> None:
+    developer = backend_of(server, "dora", "developer")
+    options = RunOptions({"BEHAVE": "run"}, cores=2, memory=700)
+    assert run(developer.submit("shop", APPLICATION, options)) == "shop"
+    server.go_until("shop", State.RUNNING)
+    job = server.jobs.show("shop")
+    assert (job.cores, job.memory) == (2, 700)
+    assert server.jobs.versions(job.id)[0].variables == {"BEHAVE": "run"}
+    made = run(developer.make_savepoint("shop"))
+    server.go_until("shop", State.RUNNING)
+    run(developer.stop("shop", savepoint=False))
+    server.go_until("shop", State.STOPPED)
+    assert [each.id for each in run(developer.job("shop")).savepoints] == [made]
+    run(developer.delete_savepoint("shop", made))
+    assert run(developer.job("shop")).savepoints == ()
+    run(developer.restart("shop", fresh=True))
+    assert server.jobs.show("shop").pending == {"kind": "fresh"}

@@ -1,0 +1,49 @@
+"""Schemathesis reads OpenAPI and tries to break every route; it finds nothing."""
+
+from pathlib import Path
+
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis.checks import CHECKS, load_all_checks
+
+from headrace.server.application import PREFIX
+from support.rest_server import RestServer, Visitor
+
+FOLLOWED = ".*/events$"
+"""Answers that do not end; test_views follows them."""
+EXAMPLES = settings(
+    max_examples=12,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def test_nothing_breaks(server: RestServer, admin: Visitor, tmp_path: Path) -> None:
+    server.submit(admin)
+    with server.totals() as totals:
+        totals.take([("a", 1)])
+    token = server.with_token(admin)
+    load_all_checks()
+    # A request can be well formed and its text still make no sense: that is 422, and right.
+    # A made-up cookie beside the real token is no way in: test_rights has every route without either.
+    excluded = CHECKS.get_by_names(["positive_data_acceptance", "ignored_auth"])
+    schema = schemathesis.openapi.from_asgi(f"{PREFIX}/openapi.json", server.app).exclude(path_regex=FOLLOWED)
+    problems, count = [], 0
+    for found in schema.get_all_operations():
+        operation = found.ok()
+
+        @EXAMPLES
+        @given(case=operation.as_strategy())
+        def tried(case) -> None:
+            case.call_and_validate(headers=token.headers, excluded_checks=excluded)
+
+        count += 1
+        try:
+            tried()
+        except BaseException as failure:
+            problems.append(f"{operation.label}: {failure!r}\n{getattr(failure, '__notes__', '')}")
+    assert problems == [], "\n\n".join(problems)
+    assert count > 50

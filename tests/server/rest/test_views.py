@@ -1,0 +1,151 @@
+"""Views by REST: rows, keys, SQL, changes; and what is followed goes on where it was."""
+
+import asyncio
+
+from headrace.jobs.states import State
+from headrace.server.access.decisions import SYSTEM
+from headrace.server.application import PREFIX
+from support.rest_server import RestServer, Visitor, parsed, streamed
+from support.waiting import PATIENCE
+
+
+def test_rows_by_page_key_and_query(server: RestServer, developer: Visitor) -> None:
+    server.submit(developer)
+    assert developer.get("/views/totals/rows").status_code == 404
+    assert developer.get("/views/totals").json()["columns"][0] == {"name": "k", "type": "string"}
+    with server.totals() as totals:
+        totals.take([(f"k{number:02}", number) for number in range(30)])
+    first = developer.get("/views/totals/rows", params={"limit": 10}).json()
+    assert (first["total"], first["next"], len(first["rows"]), first["key"]) == (30, 10, 10, ["k"])
+    assert first["rows"][3] == {"k": "k03", "total": 3}
+    last = developer.get("/views/totals/rows", params={"limit": 10, "offset": 20}).json()
+    assert last["next"] is None
+    found = developer.get("/views/totals/rows", params={"search": "K2", "order_by": "total", "descending": True})
+    assert [row["k"] for row in found.json()["rows"]] == [f"k{number}" for number in range(29, 19, -1)]
+    assert developer.get("/views/totals/rows", params={"order_by": "nothing"}).status_code == 422
+    assert developer.get("/views/totals/row", params={"key": "k07"}).json()["rows"] == [{"k": "k07", "total": 7}]
+    assert developer.get("/views/shop.totals/row", params={"key": "none"}).status_code == 404
+    answer = developer.post("/views/query", {"sql": "SELECT sum(total) AS s FROM shop.totals t"}).json()
+    assert answer == {"columns": ["s"], "rows": [{"s": 435}], "truncated": False}
+    some = developer.post("/views/query", {"sql": "SELECT k FROM totals ORDER BY k DESC", "limit": 2}).json()
+    assert (some["rows"], some["truncated"]) == ([{"k": "k29"}, {"k": "k28"}], True)
+    for sql in ("DROP VIEW totals", "SELECT 1", "SELECT * FROM nothing", "SELECT", ""):
+        assert developer.post("/views/query", {"sql": sql}).status_code in {404, 422}, sql
+
+
+def test_views_of_one_name_are_told_apart(server: RestServer, developer: Visitor) -> None:
+    server.submit(developer, "one")
+    server.submit(developer, "two")
+    answer = developer.get("/views/totals")
+    assert answer.status_code == 409
+    assert answer.json()["hint"] == "Choose one: one.totals and two.totals."
+    assert developer.get("/views/two.totals").json()["job"] == "two"
+
+
+def test_changes_are_followed_and_taken_up_again(server: RestServer, developer: Visitor) -> None:
+    server.submit(developer)
+    with server.totals() as totals:
+        totals.take([("a", 1)])
+        second = totals.take([("a", 2)], [("a", 1)])
+        third = totals.take([("b", 5)])
+    path = "/views/totals/changes/events?after=start"
+    first = developer.events(path, 2)
+    assert [each["event"] for each in first] == ["changes", "changes"]
+    assert first[1]["id"] == str(second)
+    assert first[1]["data"]["changes"] == [
+        {"change": "delete", "row": {"k": "a", "total": 1}},
+        {"change": "insert", "row": {"k": "a", "total": 2}},
+    ]
+    [rest] = developer.events(path, 1, **{"Last-Event-ID": first[1]["id"]})
+    assert rest["id"] == str(third)
+    page = developer.get("/views/totals/changes", params={"after": second}).json()
+    assert [each["batch"] for each in page["batches"]] == [third] == [page["next"]]
+
+
+def test_logs_and_figures_are_followed_and_taken_up_again(server: RestServer, developer: Visitor) -> None:
+    server.submit(developer)
+    server.go_until("shop", State.RUNNING)
+    log = server.jobs.folder_of(server.jobs.show("shop")).log_path
+    with log.open("a") as file:
+        file.write("one\ntwo\nthr")
+    [first] = developer.events("/jobs/shop/logs/events?lines=1", 1)
+    assert first["data"] == {"lines": ["two"]}
+    with log.open("a") as file:
+        file.write("ee\nfour\n")
+    [rest] = developer.events("/jobs/shop/logs/events", 1, **{"Last-Event-ID": first["id"]})
+    assert rest["data"] == {"lines": ["three", "four"]}
+    assert developer.get("/jobs/shop/logs", params={"lines": 2}).json() == {"lines": ["three", "four"]}
+
+    figures = developer.events("/jobs/shop/figures/events", 2)
+    assert figures[0]["id"] < figures[1]["id"]
+    assert figures[0]["data"]["outputs"]["totals"]["rows_in"] > 0
+    [later] = developer.events("/jobs/shop/figures/events", 1, **{"Last-Event-ID": figures[1]["id"]})
+    assert later["id"] > figures[1]["id"]
+
+    moves = developer.events("/jobs/shop/events/events", 3)
+    assert [each["data"]["state"] for each in moves] == ["submitted", "starting", "running"]
+    assert developer.events("/jobs/shop/events/events", 1, **{"Last-Event-ID": moves[1]["id"]})[0] == moves[2]
+
+
+def test_the_topology_of_a_job_has_figures(server: RestServer, developer: Visitor) -> None:
+    server.submit(developer)
+    server.go_until("shop", State.RUNNING)
+    nodes = developer.get("/jobs/shop/topology").json()["nodes"]
+    output = next(node for node in nodes if node["role"] == "output")
+    assert output["figures"]["health"] == "good"
+    assert all(node["figures"] is not None for node in nodes)
+
+
+def test_the_catalog_says_what_cannot_be_tapped(server: RestServer, developer: Visitor) -> None:
+    server.submit(developer)
+    kinds = {each["name"]: each["kind"] for each in developer.get("/catalog").json()["items"]}
+    assert kinds == {"s": "stream", "totals": "materialized view"}
+    answer = developer.get("/catalog/s/recent")
+    assert answer.status_code == 422
+    assert answer.json()["title"] == 'stream "s" cannot be tapped'
+
+
+def test_a_savepoint_of_a_running_job(server: RestServer, developer: Visitor) -> None:
+    server.submit(developer)
+    server.go_until("shop", State.RUNNING)
+    assert developer.post("/jobs/shop/savepoints").status_code == 202
+    server.go_until("shop", State.STOPPED)
+    server.go_until("shop", State.RUNNING)
+    [made] = developer.get("/jobs/shop/savepoints").json()["items"]
+    assert made["status"] == "ready"
+
+
+def test_an_upgrade_tells_beforehand_what_it_does(server: RestServer, developer: Visitor) -> None:
+    server.submit(developer)
+    server.go_until("shop", State.RUNNING)
+    text = developer.get("/applications/shop").json()["text"].replace("sum(v)", "max(v)")
+    report = developer.post("/jobs/shop/upgrade?dry_run=true", {"text": text}).json()
+    assert [(each["output"], each["fate"]) for each in report["changes"]] == [("totals", "rebuilt")]
+    assert report["job"] is None
+    assert developer.get("/jobs/shop").json()["version"] == 1
+    done = developer.post("/jobs/shop/upgrade", {"text": text}).json()
+    assert done["job"]["version"] == 2
+    assert developer.get("/applications/shop").json()["number"] == 2
+
+
+def test_who_may_no_more_follows_no_more(server: RestServer, admin, developer, monkeypatch) -> None:
+    monkeypatch.setattr("headrace.server.rest.sse.CHECK_EVERY", 0.5)
+    server.submit(admin)
+    with server.totals() as totals:
+        totals.take([("a", 1)])
+    path = f"{PREFIX}/views/totals/changes/events?after=start"
+
+    async def followed() -> list[dict]:
+        found = []
+        stream = streamed(server.app, path, developer.headers, developer.cookies)
+        async for text in stream:
+            event = parsed(text)
+            if "data" in event:
+                found.append(event)
+                lock_out = server.services.control.users.disable
+                await asyncio.to_thread(lock_out, SYSTEM, "dora")
+        return found
+
+    first, last = asyncio.run(asyncio.wait_for(followed(), PATIENCE))
+    assert first["event"] == "changes"
+    assert (last["event"], last["data"]["status"]) == ("problem", 401)
