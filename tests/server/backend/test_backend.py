@@ -14,7 +14,7 @@ from headrace.jobs.states import State
 from headrace.server.access.mistakes import Forbidden
 from headrace.server.backend.backend import ServerBackend
 from headrace.server.console.backend import Backend, NotSignedIn
-from headrace.server.console.values.jobs import RunOptions
+from headrace.server.console.values.jobs import RestartOptions, RunOptions
 from headrace.server.console.values.people import Entry, Target
 from support.job_yard import APPLICATION
 from support.rest_server import PASSWORD, RestServer
@@ -221,5 +221,5 @@ def test_it_submits_with_options_starts_fresh_and_deletes_savepoints(server: Res
     assert [each.id for each in run(developer.job("shop")).savepoints] == [made]
     run(developer.delete_savepoint("shop", made))
     assert run(developer.job("shop")).savepoints == ()
-    run(developer.restart("shop", fresh=True))
+    run(developer.restart("shop", RestartOptions(fresh=True)))
     assert server.jobs.show("shop").pending == {"kind": "fresh"}
