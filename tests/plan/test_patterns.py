@@ -39,6 +39,9 @@ def _ways(program: Program, at: int = 0) -> Iterator[str]:
         "PERMUTE(a)",
         "PERMUTE(a, b c, d?)",
         "(PERMUTE(a, b, c, d)){2}",
+        "PERMUTE(a?, b | c, d+)",
+        "PERMUTE(a, b{2}, c?, d)",
+        "PERMUTE(a{1,2}, PERMUTE(b, c, d?), {- e -}, f)",
         "(){99999999}",
         "((){0,9} | a){3,}",
     ],
@@ -52,6 +55,18 @@ def test_the_length_is_known_before(text: str) -> None:
 def test_permutations_are_preferred_as_written(names: str) -> None:
     program = compiled(_parsed(f"PERMUTE({', '.join(names)})"))
     assert list(_ways(program)) == ["".join(each) for each in permutations(names)]
+
+
+@pytest.mark.parametrize(
+    ("permuted", "orders"),
+    [
+        ("PERMUTE(a{1,2}, b, c)", "a{1,2} b c | a{1,2} c b | b a{1,2} c | b c a{1,2} | c a{1,2} b | c b a{1,2}"),
+        ("PERMUTE(a b, c | d)", "a b (c | d) | (c | d) a b"),
+        ("PERMUTE(a, PERMUTE(b, c))", "a b c | a c b | b c a | c b a"),
+    ],
+)
+def test_an_order_counts_for_more_than_what_its_items_choose(permuted: str, orders: str) -> None:
+    assert list(_ways(compiled(_parsed(permuted)))) == list(_ways(compiled(_parsed(orders))))
 
 
 def test_ten_variables_can_be_permuted_and_eleven_cannot() -> None:

@@ -8,7 +8,7 @@ import typer
 
 from headrace.cli.boards import BoardFile, NoBoard, board_beside, keep_board
 from headrace.cli.client import Server, connect
-from headrace.cli.job_reading import Name, alerts, events, topology, versions
+from headrace.cli.job_reading import Name, alerts, events, records, topology, versions
 from headrace.cli.job_waiting import FINAL, rebuilt, told
 from headrace.cli.listing import Rows
 from headrace.cli.texts import application_of
@@ -20,6 +20,7 @@ job_app.command()(alerts)
 job_app.command()(events)
 job_app.command()(versions)
 job_app.command()(topology)
+job_app.command()(records)
 
 File = Annotated[Path, typer.Argument(metavar="FILE.sql", help="The application.", show_default=False)]
 Variables = Annotated[list[str] | None, typer.Option("--var", metavar="NAME=VALUE", help="Fills ${NAME}. Repeatable.")]

@@ -10,12 +10,13 @@ from headrace.cli.client import Server, connect, path_of
 from headrace.cli.listing import Rows, show_rows
 from headrace.errors import HeadraceError
 
-__all__ = ["Name", "alerts", "events", "topology", "versions"]
+__all__ = ["Name", "alerts", "events", "records", "topology", "versions"]
 
 Name = Annotated[str, typer.Argument(metavar="JOB", help="The name of the job, or its id.", show_default=False)]
 
 _EVENTS = ("at", "state", "reason", "error")
 _VERSIONS = ("number", "created_at", "created_by", "directory", "variables", "provides", "uses")
+_RECORDS = ("place", "stream", "at", "key", "record")
 _STEPS = ("step", "reads", "title", "rows_per_second", "state_rows", "lag", "health", "note")
 
 
@@ -92,6 +93,26 @@ def topology(
             sys.stdout.write(svg(from_dict(found), title=job))
         case "table":
             show_rows([_step(node, found["edges"]) for node in found["nodes"]], _STEPS, "table")
+
+
+def records(
+    job: Name,
+    places: Annotated[
+        list[str],
+        typer.Argument(metavar="PLACE…", help="topic:partition:offset, or file:block:number.", show_default=False),
+    ],
+    output: Rows = "table",
+    server: Server = None,
+) -> None:
+    """Show the records at places that EVIDENCE() noted: what is behind a match."""
+    from headrace.values import json_text
+
+    with connect(server) as client:
+        found = client.rows("GET", path_of("jobs", job, "records"), at=places)["items"]
+    for each in found:
+        row, text = each.pop("row"), each.pop("text")
+        each["record"] = text if row is None else json_text(row)
+    show_rows(found, _RECORDS, output)
 
 
 def _event(event: dict[str, Any]) -> dict[str, Any]:

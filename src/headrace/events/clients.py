@@ -150,6 +150,25 @@ class Follower:
                 if time.monotonic() > until:
                     raise JobFailed(f'topic "{self.topic}" cannot be read: the broker does not answer')
 
+    def message(self, partition: int, offset: int) -> Message | None:
+        """Return the message at an offset, None if there is none any more, or not yet."""
+        if partition not in self.partitions:
+            return None
+        place = TopicPartition(self.topic, partition, offset)
+        with told():
+            first, end = self._consumer.get_watermark_offsets(place, timeout=ANSWER.total_seconds())
+            if not first <= offset < end:
+                return None  # the consumer would begin somewhere else
+            self._consumer.assign([place])
+            found = self._consumer.poll(ANSWER.total_seconds())
+            if found is None:
+                raise JobFailed(f'topic "{self.topic}" cannot be read: the broker does not answer')
+            if (error := found.error()) is not None:
+                if error.code() == KafkaError._PARTITION_EOF:
+                    return None
+                raise KafkaException(error)
+        return found if found.offset() == offset else None
+
     def new(self) -> Iterator[Message]:
         """Yield what has come since the last look, without waiting."""
         with told():

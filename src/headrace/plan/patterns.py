@@ -6,6 +6,8 @@ jumps back. So greedy and reluctant differ only in the order of a split.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import permutations
+from math import comb, factorial
 
 from headrace.errors import PlanError, Span
 from headrace.language.patterns import (
@@ -185,17 +187,22 @@ class _Compiler:
             self.made[end] = Jump(len(self.made))
 
     def permuted(self, items: tuple[Pattern, ...], *, left_out: bool) -> None:
-        """Add a choice of the next item for each set of items that were taken: what follows depends on the set."""
+        """Add a choice of the next item for each set of items that were taken: what follows depends on the set.
+
+        Orders come before what their items choose among: an item that can be matched in several ways is therefore
+        written out with each order of what follows it.
+        """
         everything = (1 << len(items)) - 1
         begins: dict[int, int] = {}
         jumps: list[tuple[int, int]] = []
-        for taken in range(everything):
+        for taken in _sets(items):
             begins[taken] = len(self.made)
-            rest = [i for i in range(len(items)) if not taken & 1 << i]
-            for i in rest:
-                split = None if i == rest[-1] else self.add(Split(0, 0))
-                self.emit(items[i], left_out=left_out)
-                jumps.append((self.add(Jump(0)), taken | 1 << i))
+            choices = list(_choices(items, taken))
+            for choice in choices:
+                split = None if choice is choices[-1] else self.add(Split(0, 0))
+                for i in choice:
+                    self.emit(items[i], left_out=left_out)
+                jumps.append((self.add(Jump(0)), taken | sum(1 << i for i in choice)))
                 if split is not None:
                     self.made[split] = Split(split + 1, len(self.made))
         begins[everything] = len(self.made)
@@ -221,6 +228,38 @@ class _Compiler:
             self.made[split] = _either(split + 1, len(self.made), greedy=pattern.greedy)
 
 
+def _sets(items: tuple[Pattern, ...]) -> Iterator[int]:
+    """Yield the sets of items after which one chooses again: only items with one way, and not all of them."""
+    everything = (1 << len(items)) - 1
+    several = sum(1 << i for i, item in enumerate(items) if not _has_one_way(item))
+    return (taken for taken in range(everything) if not taken & several)
+
+
+def _choices(items: tuple[Pattern, ...], taken: int) -> Iterator[tuple[int, ...]]:
+    """Yield what can come next after a set of items, the preferred first: one with one way, or all that are left."""
+    rest = [i for i in range(len(items)) if not taken & 1 << i]
+    for i in rest:
+        if _has_one_way(items[i]):
+            yield (i,)
+        else:
+            yield from ((i, *order) for order in permutations(each for each in rest if each != i))
+
+
+def _has_one_way(pattern: Pattern) -> bool:
+    """Say whether the same rows can be taken by a pattern in one way at the most."""
+    match pattern:
+        case Variable() | Empty() | StartAnchor() | EndAnchor():
+            return True
+        case Sequence(items):
+            return all(map(_has_one_way, items))
+        case Exclusion(item):
+            return _has_one_way(item)
+        case Quantified(item, minimum, maximum):
+            return minimum == maximum and _has_one_way(item)
+        case Alternation() | Permute():
+            return False
+
+
 def _either(again: int, on: int, *, greedy: bool) -> Split:
     return Split(again, on) if greedy else Split(on, again)
 
@@ -241,8 +280,7 @@ def length(pattern: Pattern) -> int:
         case Alternation(items):
             return sum(map(length, items)) + 2 * (len(items) - 1)
         case Permute(items):
-            sets = 1 << len(items)
-            return sum(map(length, items)) * sets // 2 + len(items) * sets - sets + 1
+            return _permuted_length(items)
         case Exclusion(item):
             return length(item)
         case Quantified(item, minimum, maximum):
@@ -250,6 +288,20 @@ def length(pattern: Pattern) -> int:
             if once == 0:
                 return 0
             return minimum * once + (once + 2 if maximum is None else (maximum - minimum) * (once + 1))
+
+
+def _permuted_length(items: tuple[Pattern, ...]) -> int:
+    single = [length(item) for item in items if _has_one_way(item)]
+    several = [length(item) for item in items if not _has_one_way(item)]
+    found = 0
+    for taken in range(min(len(single), len(items) - 1) + 1):
+        sets = comb(len(single), taken)
+        without = comb(len(single) - 1, taken) if single else 0  # how many of the sets leave out a certain item
+        orders = len(several) * factorial(len(items) - taken - 1)  # those that begin with an item of several ways
+        found += without * (sum(single) + len(single))
+        found += orders * (sets * (sum(several) + 1) + without * sum(single))
+        found += sets * (len(single) - taken + orders - 1)
+    return found
 
 
 def compiled(pattern: Pattern, span: Span | None = None) -> Program:

@@ -393,6 +393,10 @@ class FakeBackend:
         self._user()
         return data.evidence(self.store.now()) if alert == "a-17" else RowPage((), (), 0)
 
+    async def records(self, job: str, places: Sequence[str]) -> Sequence[str | None]:
+        self._must("tap", Target("stream", "transactions"))
+        return ['{"id": "t-17", "amount": 0.50}' if each.endswith(":1204") else None for each in places]
+
     async def acknowledge(self, name: str, alert: str) -> None:
         self._must("acknowledge", Target("job", name))
         self.store.acknowledged[alert] = self._user().name

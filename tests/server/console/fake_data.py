@@ -267,6 +267,7 @@ def catalog() -> list[CatalogObject]:
             "fraud",
             "sqlite",
         ),
+        CatalogObject("matches", "materialized view", matches().columns, "fraud-alerts", "fraud", "sqlite"),
         CatalogObject("alerts", "sink", transactions[:4], "fraud-alerts", "fraud", "kafka", (("topic", "alerts"),)),
     ]
 

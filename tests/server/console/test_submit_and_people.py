@@ -79,7 +79,7 @@ def test_a_token_ends(log_in: LogIn) -> None:
     expect(page.locator(".q-menu .q-item")).to_have_text(["30 days", "90 days", "A year, the longest"])
 
 
-def test_a_match_shows_the_rows_behind_it(log_in: LogIn) -> None:
+def test_a_match_shows_the_records_behind_it(log_in: LogIn) -> None:
     page = log_in("victor", "/views/matches")
     page.locator(".grid .row").first.dblclick()
     asked = page.get_by_role("dialog")
@@ -87,6 +87,9 @@ def test_a_match_shows_the_rows_behind_it(log_in: LogIn) -> None:
     expect(asked.locator("table").nth(1).locator("tr").nth(1).locator("td")).to_have_text(
         ["SMALL", "transactions", "3", "1204", "t-17"]
     )
+    expect(asked).to_contain_text('{"id": "t-17", "amount": 0.50}')
+    expect(asked).to_contain_text("LARGE at transactions, 3, 1311")
+    expect(asked).to_contain_text("It is no longer there.")
     asked.get_by_role("button", name="Close").click()
     expect(asked).to_be_hidden()
     page.locator(".grid").focus()

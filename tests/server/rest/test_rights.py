@@ -79,6 +79,7 @@ ROUTES = [
     ("GET", "/jobs/shop/rejected", None, "viewer"),
     ("GET", "/jobs/shop/rows", None, "viewer"),
     ("GET", "/jobs/shop/topology", None, "viewer"),
+    ("GET", "/jobs/shop/records?at=payments:0:1", None, "viewer"),
     ("GET", "/jobs/shop/alerts", None, "viewer"),
     ("GET", f"/jobs/shop/alerts/{ALERT}/evidence", None, "viewer"),
     ("POST", f"/jobs/shop/alerts/{ALERT}/acknowledge", None, "operator"),

@@ -59,3 +59,36 @@ def test_the_last_rows_of_files_and_why_there_are_none(
         'stream "made" cannot be tapped',
         "Its rows come from the program that runs the application.",
     )
+
+
+def test_the_records_at_places_that_evidence_noted(
+    server: RestServer, developer: Visitor, viewer: Visitor, admin: Visitor, broker: Broker, tmp_path: Path
+) -> None:
+    address = broker.running_address()
+    assert address is not None
+    create(address, "noted-payments", 2, {})
+    producer = Producer({"bootstrap.servers": address})
+    for number in range(6):
+        producer.produce("noted-payments", json.dumps({"id": number, "amount": 0.10}), partition=number % 2)
+    assert producer.flush(240) == 0
+    (tmp_path / "in.json").write_text('{"id": 1}\n{"id": 2}\n')
+    text = f"""
+    CREATE STREAM payments (id INT, amount DECIMAL(9, 2)) WITH (
+      connector = 'kafka', topic_pattern = 'noted-.*', format = 'json', bootstrap_servers = '{address}');
+    CREATE STREAM letters (id INT) WITH (connector = 'files', path = '{tmp_path}/in.json');
+    CREATE MATERIALIZED VIEW both AS SELECT id FROM payments UNION ALL SELECT id FROM letters;
+    """
+    server.submit(developer, text=text)
+    places = ["noted-payments:1:2", f"{tmp_path}/in.json:0:2", "noted-payments:0:0", "noted-payments:0:3"]
+    places += ["noted-payments:9:0", "elsewhere:0:0", f"{tmp_path}/out.json:0:1"]
+    items = viewer.get("/jobs/shop/records", params={"at": places}).json()["items"]
+    assert [each["place"] for each in items] == places
+    assert [each["row"] for each in items[:3]] == [{"id": 5, "amount": 0.10}, {"id": 2}, {"id": 0, "amount": 0.10}]
+    assert [each["stream"] for each in items] == ["payments", "letters", "payments", None, None, None, None]
+    assert all(each["row"] is None and each["text"] is None for each in items[3:])
+    assert viewer.get("/jobs/shop/records", params={"at": "payments"}).status_code == 422
+    assert viewer.get("/jobs/none/records", params={"at": places}).status_code == 404
+    deny = {"effect": "deny", "kind": "stream", "pattern": "payments", "user": "vera", "actions": ["tap"]}
+    assert admin.post("/access", deny).status_code == 201
+    assert viewer.get("/jobs/shop/records", params={"at": places[1]}).status_code == 200
+    assert viewer.get("/jobs/shop/records", params={"at": places[0]}).status_code == 403

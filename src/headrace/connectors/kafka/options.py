@@ -128,6 +128,10 @@ class KafkaReading(KafkaMessages):
         default=False,
     )
 
+    def reads(self, topic: str) -> bool:
+        """Say whether a topic is one of those that are read."""
+        return topic in self.topic
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaSource(KafkaReading):

@@ -9,6 +9,7 @@ from headrace.server.access.roles import Action
 from headrace.server.backend.session import SessionPart
 from headrace.server.console.values.rows import CatalogObject, Column, RowBatch, RowPage
 from headrace.server.services.following import follow_changes
+from headrace.server.services.records import Place
 from headrace.server.services.tap import followed
 from headrace.server.services.tapped import Tapped
 from headrace.server.services.views import JobView
@@ -92,6 +93,12 @@ class RowPart(SessionPart):
             await self._ask(lambda who: service.find(who, f"{view.job}.{view.name}", Action.TAP))
             yield _changed(columns, key, batch)
 
+    async def records(self, job: str, places: Sequence[str]) -> Sequence[str | None]:
+        """Return the records at places that a job has read, as text; None for what is gone."""
+        wanted = [Place.read(each) for each in places]
+        found = await self._ask(lambda who: self._services.records.at(who, job, wanted))
+        return [None if each.found is None else _text(each.found) for each in found]
+
     async def tap(self, name: str) -> AsyncIterator[RowBatch]:
         """Give rows of a stream as they come: a sample when they are many."""
         thing = await self._ask(lambda who: self._services.catalog.find(who, name, Action.TAP))
@@ -127,6 +134,10 @@ def _changed(columns: Sequence[ViewColumn], key: Sequence[str], batch: FeedBatch
         tuple(each for each, _, _ in changes),
         tuple(change for _, _, change in changes),
     )
+
+
+def _text(record: Tapped) -> str:
+    return json_text(json_value(record.row)) if record.row is not None else record.text or ""
 
 
 def _tapped(columns: tuple[Column, ...], found: Sequence[Tapped]) -> RowBatch:

@@ -165,6 +165,12 @@ class Backend(Protocol):
     def changes(self, name: str) -> AsyncIterator[RowBatch]:
         """Give the changes of a view as they happen."""
 
+    async def records(self, job: str, places: Sequence[str]) -> Sequence[str | None]:
+        """Return the records at places that a job has read, as text; None for what is gone.
+
+        A place is topic:partition:offset, or file:block:number.
+        """
+
     def tap(self, name: str) -> AsyncIterator[RowBatch]:
         """Give rows of a stream as they come: a sample when they are many."""
 

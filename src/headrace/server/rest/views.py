@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import Field
 
 from headrace.errors import HeadraceError
 from headrace.server.access.roles import Action
@@ -18,6 +19,7 @@ from headrace.server.rest.sse import EVENT_STREAM, event_stream, last_event
 from headrace.server.services.catalog import CatalogObject
 from headrace.server.services.following import Happening, changes_of, follow_changes
 from headrace.server.services.mistakes import NotThere
+from headrace.server.services.records import Place, Record
 from headrace.server.services.tap import followed, tapping
 from headrace.server.services.views import JobView, Views
 from headrace.views.definition import FeedBatch, Reflects, ViewDefinition
@@ -37,6 +39,17 @@ Name = Annotated[
         pattern=r"^[^\x00-\x1f]+$",
         description="The name, or JOB.NAME if several jobs have it.",
         examples=["totals"],
+    ),
+]
+
+
+Places = Annotated[
+    list[Annotated[str, Field(max_length=1000, pattern=r"^[^\x00-\x1f]+:[0-9]{1,18}:[0-9]{1,18}$")],],
+    Query(
+        min_length=1,
+        max_length=50,
+        description="topic:partition:offset, or file:block:number. Repeatable.",
+        examples=[["payments:0:17"]],
     ),
 ]
 
@@ -175,6 +188,13 @@ def recent(name: Name, asking: Reading, limit: Annotated[int, Query(ge=1, le=500
     return rows_response({"items": [asdict(each) for each in messages], "next": None})
 
 
+@router.get("/jobs/{job}/records", response_model=Page[models.Record])
+def records(job: Name, at: Places, asking: Reading) -> Response:
+    """Show the records at places that EVIDENCE() noted, in the order in which they are asked for."""
+    found = asking.services.records.at(asking.who, job, [Place.read(each) for each in at])
+    return rows_response({"items": [_record(each) for each in found], "next": None})
+
+
 @router.get("/catalog/{name}/events", responses=EVENT_STREAM, response_class=Response)
 async def follow_rows(name: Name, asking: Reading) -> Response:
     """Follow a stream, table or sink in Kafka or in files: the last rows, then those that come, a sample of many."""
@@ -190,6 +210,18 @@ async def follow_rows(name: Name, asking: Reading) -> Response:
     return event_stream(
         asking.services, happenings(), lambda: catalog.find(asking.again(), f"{found.job}.{found.name}", Action.TAP)
     )
+
+
+def _record(record: Record) -> dict[str, Any]:
+    found = record.found
+    return {
+        "place": str(record.place),
+        "stream": record.stream,
+        "at": None if found is None else found.at,
+        "key": None if found is None else found.key,
+        "row": None if found is None else found.row,
+        "text": None if found is None else found.text,
+    }
 
 
 def _view(service: Views, view: JobView) -> models.View:

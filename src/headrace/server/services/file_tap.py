@@ -62,6 +62,35 @@ class FileTap:
         for path in files[-MOST_FILES:]:
             yield from self._read(path, MOST, last=False)
 
+    def at(self, source: str, partition: int, position: int) -> Tapped | None:
+        """Return the row of a file by its number, from 1, in the block that begins at a byte, as jobs count rows."""
+        path = Path(source)
+        if path not in self._files():
+            return None
+        place = f"{partition}:{position}"
+        try:
+            at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+            if self._options.format == "parquet":
+                rows = _parquet_rows(path) if partition == 0 else iter(())  # a later block begins nobody knows where
+                return next((Tapped(f"{path}:{place}", at, None, row, None) for row in _one(rows, position)), None)
+            lines = [(place, line) for line in _one(self._records(path, partition), position)]
+            return next(iter(self._shown(path, at, lines)), None)
+        except (OSError, EOFError) as error:
+            raise HeadraceError(f'file "{path}" cannot be read', detail=f"{error}.") from error
+
+    def _records(self, path: Path, block: int) -> Iterator[str]:
+        """Yield the lines of a block and what is behind it that are rows: the head is none, nor what is empty."""
+        packed = path.suffix == ".gz"
+        with gzip.open(path) if packed else path.open("rb") as file:
+            file.seek(block)
+            if block:
+                file.readline()  # it is the last line of the block before
+            elif self._has_head():
+                file.readline()
+            for line in file:
+                if self._options.format == "text" or line.strip():
+                    yield _text(line)
+
     def _files(self) -> list[Path]:
         """Return the files that a job would read, the oldest first."""
         given = Path(self._path)
@@ -77,31 +106,34 @@ class FileTap:
             at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
             if self._options.format == "parquet":
                 return _parquet(path, at, most, last=last)
-            lines = list(_lines(path, last=last))
-            if self._options.format == "csv":
-                return self._csv(path, at, lines, most, last=last)
+            lines = [each for each in _lines(path, last=last) if each[0] != 0 or not self._has_head()]
+            return self._shown(path, at, lines[-most:] if last else lines[:most])
         except FileNotFoundError:
             return []  # it was just removed
         except (OSError, EOFError) as error:
             raise HeadraceError(f'file "{path}" cannot be read', detail=f"{error}.") from error
-        kept = lines[-most:] if last else lines[:most]
-        if self._options.format == "text":
-            return [Tapped(f"{path}:{place}", at, None, None, line) for place, line in kept]
-        return [of_text(f"{path}:{place}", at, line) for place, line in kept]
 
-    def _csv(self, path: Path, at: datetime, lines: list[tuple[int, str]], most: int, *, last: bool) -> list[Tapped]:
-        names = list(self._columns)
-        if self._options.header:
-            head = next(islice(_lines(path, last=False), 1), None)
-            if head is not None:
-                names = next(csv.reader([head[1]], delimiter=self._options.delimiter), names)
-            lines = [each for each in lines if each[0] != 0]
-        kept = lines[-most:] if last else lines[:most]
-        rows = csv.reader((line for _, line in kept), delimiter=self._options.delimiter)
-        return [
-            Tapped(f"{path}:{place}", at, None, dict(zip(names, row, strict=False)), None)
-            for (place, _), row in zip(kept, rows, strict=False)
-        ]
+    def _shown(self, path: Path, at: datetime, lines: Sequence[tuple[int | str, str]]) -> list[Tapped]:
+        """Return lines of a file, each with its place, as what is shown of them."""
+        match self._options.format:
+            case "text":
+                return [Tapped(f"{path}:{place}", at, None, None, line) for place, line in lines]
+            case "csv":
+                names = self._names(path)
+                rows = csv.reader((line for _, line in lines), delimiter=self._options.delimiter)
+                return [
+                    Tapped(f"{path}:{place}", at, None, dict(zip(names, row, strict=False)), None)
+                    for (place, _), row in zip(lines, rows, strict=False)
+                ]
+        return [of_text(f"{path}:{place}", at, line) for place, line in lines]
+
+    def _has_head(self) -> bool:
+        return self._options.format == "csv" and self._options.header
+
+    def _names(self, path: Path) -> Sequence[str]:
+        """Return the columns of a CSV file, by its head if it has one."""
+        head = next(islice(_lines(path, last=False), 1), None) if self._has_head() else None
+        return self._columns if head is None else next(csv.reader([head[1]], delimiter=self._options.delimiter), [])
 
 
 def _is_hidden(path: Path) -> bool:
@@ -163,6 +195,24 @@ def _whole(file: Iterable[bytes], start: int) -> Iterator[tuple[int, str]]:
 
 def _text(line: bytes) -> str:
     return line.rstrip(b"\r\n").decode("utf-8", errors="replace")
+
+
+def _one(found: Iterator[Any], number: int) -> Iterator[Any]:
+    """Give the one of a number, from 1; nothing if there are not so many."""
+    return islice(found, number - 1, number) if number > 0 else iter(())
+
+
+def _parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a Parquet file, one of its groups after the other."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            for number in range(file.num_row_groups):
+                yield from file.read_row_group(number).to_pylist()
+    except pa.ArrowException as error:
+        raise HeadraceError(f'file "{path}" cannot be read', detail=f"{str(error).splitlines()[0]}.") from error
 
 
 def _parquet(path: Path, at: datetime, most: int, *, last: bool) -> list[Tapped]:

@@ -31,6 +31,7 @@ from headrace.server.services.job_service import JobService
 from headrace.server.services.names import Names
 from headrace.server.services.once import Once, secret_in
 from headrace.server.services.plans import Plans
+from headrace.server.services.records import SourceRecords
 from headrace.server.services.rejected import ShownRows
 from headrace.server.services.trying import Trial, trial_of
 from headrace.server.services.views import Views
@@ -66,6 +67,7 @@ class Services:
     alerts: Alerts
     alert_rules: AlertRules
     evidence: AlertEvidence
+    records: SourceRecords
     webhooks: Webhooks | None
     commanding: Executor = field(default_factory=lambda: ThreadPoolExecutor(COMMANDS, "commands"))
     """Takes in applications one by one: many at once must not keep others from being answered."""
@@ -176,6 +178,7 @@ def open_services(settings: Settings, *, clock: Clock | None = None, passwords: 
         clock=clock.now,
     )
     views = Views(jobs, plans, control.access, settings.query_limit)
+    catalog = Catalog(jobs, plans, control.access)
     shown, alerts = ShownRows(jobs, plans, views), Alerts(alarms, jobs, database, clock.now)
     return Services(
         settings=settings,
@@ -189,9 +192,10 @@ def open_services(settings: Settings, *, clock: Clock | None = None, passwords: 
         plans=plans,
         views=views,
         shown=shown,
-        catalog=Catalog(jobs, plans, control.access),
+        catalog=catalog,
         alerts=alerts,
         alert_rules=rules,
         evidence=AlertEvidence(alerts, jobs, shown),
+        records=SourceRecords(jobs, catalog),
         webhooks=webhooks,
     )

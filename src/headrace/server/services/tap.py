@@ -38,6 +38,9 @@ class Tap(Protocol):
     def new(self) -> Iterator[Tapped]:
         """Yield what has come since the last look, a sample if it is much."""
 
+    def at(self, source: str, partition: int, position: int) -> Tapped | None:
+        """Return the record at a place that EVIDENCE() noted; None if it is gone, or is none of these."""
+
     def close(self) -> None:
         """End the connections."""
 

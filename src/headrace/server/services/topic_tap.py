@@ -42,6 +42,14 @@ class TopicTap:
         found.sort(key=lambda pair: pair[0])
         return [tapped for _, tapped in found[-limit:]]
 
+    def at(self, source: str, partition: int, position: int) -> Tapped | None:
+        """Return the message at an offset; None if it is gone, or if its topic is none of these."""
+        for follower in self._followers:
+            if follower.topic == source:
+                message = follower.message(partition, position)
+                return None if message is None else _tapped(message)
+        return None
+
     def new(self) -> Iterator[Tapped]:
         """Yield what has come since the last look, a sample if it is much."""
         for follower in self._followers:

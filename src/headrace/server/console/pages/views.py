@@ -1,5 +1,6 @@
 """Materialised views: a list, a box for queries, and each view with all its rows, searched, sorted and followed."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -166,7 +167,9 @@ class _View:
 
     async def build(self) -> None:
         first = await self.console.backend.view_rows(self.name, limit=100)
-        about = next((each for each in await self.console.backend.catalog() if each.name == self.name), None)
+        known = await self.console.backend.catalog()
+        about = next((each for each in known if self.name in {each.name, f"{each.job}.{each.name}"}), None)
+        self.job = None if about is None else about.job
         self.columns = first.columns
         with page_head(self.name, "Materialised view"):
             find_field("Search in all columns", self.find)
@@ -176,9 +179,9 @@ class _View:
             self.told = Tag("span", f"{count(first.total)} rows", "muted number")
             self.news = Tag("span", "", "muted number grow")
             Tag("span", "Double-click a row, or press Enter on it, to open it.", "muted small")
-            if about is not None and about.job:
+            if self.job:
                 Tag("span", "kept current by", "muted")
-                Tag("a", about.job).props["href"] = address("jobs", about.job)
+                Tag("a", self.job).props["href"] = address("jobs", self.job)
         self.chart_place = box("card").style("padding:12px;margin-bottom:12px")
         with self.chart_place:
             self.chart = QuickChart()
@@ -211,7 +214,10 @@ class _View:
         """Show all of a row, with the rows behind it if it is a match."""
         page = await self._fetch(int(event.args["at"]), 1)
         for row in page.rows:
-            show_row(self.name, page.columns, row)
+            await show_row(self.name, page.columns, row, self._records)
+
+    async def _records(self, places: Sequence[str]) -> Sequence[str | None]:
+        return await self.console.backend.records(self.job, places) if self.job else []
 
     async def find(self, text: str) -> None:
         """Show only rows in which a text occurs."""

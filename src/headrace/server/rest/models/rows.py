@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from headrace.server.rest.models.fields import Wish
 
-__all__ = ["CatalogObject", "Column", "QueryWish", "Tapped", "View", "ViewAnswer", "ViewChanges", "ViewRows"]
+__all__ = ["CatalogObject", "Column", "QueryWish", "Record", "Tapped", "View", "ViewAnswer", "ViewChanges", "ViewRows"]
 
 
 class Column(BaseModel):
@@ -75,6 +75,20 @@ class CatalogObject(BaseModel):
     options: dict[str, str]
     watermark: str
     used_by: list[str]
+
+
+class Record(BaseModel):
+    """What stands at a place that EVIDENCE() noted; without ``stream`` it is gone, or no stream that one sees reads it.
+
+    It has its columns if it has such, else its text.
+    """
+
+    place: str
+    stream: str | None
+    at: datetime | None
+    key: str | None
+    row: dict[str, Any] | None
+    text: str | None
 
 
 class Tapped(BaseModel):
