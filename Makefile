@@ -21,6 +21,7 @@ check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tests/mypy.ini tests
 	$(BIN)/lint-imports
 	$(BIN)/python -m headrace.cli.reference --check docs/reference
 

@@ -63,13 +63,14 @@ def test_patterns_are_told_apart():
 def test_figures_add_up_and_a_report_counts_once():
     progress = Progress("q")
     operator = {"operatorName": "join", "numRowsDroppedByWatermark": 2, "numRowsTotal": 5, "memoryUsedBytes": 70}
+    operator |= {"numRowsUpdated": 3, "allUpdatesTimeMs": 200, "allRemovalsTimeMs": 30, "commitTimeMs": 20}
     progress.take(report(0, stateOperators=[operator]))
     progress.take(report(0, stateOperators=[operator]))
     progress.take(report(1, stateOperators=[operator]))
     progress.count(Counts({"s": 5, "t": 1}, {"s": 2, "t": 0}, given=3))
     progress.count(Counts({"s": 1}, {"s": 1}, given=0))
     assert (progress.late, progress.state_rows, progress.state_bytes) == (4, 5, 70)
-    assert progress.operators == {"0 join": {"rows": 5, "updated": 0, "bytes": 70, "seconds": 0}}
+    assert progress.operators == {"0 join": {"rows": 5, "updated": 3, "bytes": 70, "seconds": 0.25}}
     assert (progress.rows_in, progress.dead) == (7, 3)
     assert progress.seen == {"s": 6, "t": 1}
     assert progress.dead_of == {"s": 3, "t": 0}

@@ -9,6 +9,7 @@ from nicegui import ui
 from starlette.requests import HTTPConnection
 
 from headrace.server.console.backend import Backend, NotSignedIn
+from headrace.server.console.departures import QuietDepartures
 from headrace.server.console.entrance import add_entrance, address_of
 from headrace.server.console.layout import Console, frame
 from headrace.server.console.pages.routes import ROUTES
@@ -27,6 +28,7 @@ def attach(app: FastAPI, backend_for: Callable[[HTTPConnection], Backend], *, co
     It is called once for each page that is loaded, so what it returns must check the session at every call.
     """
     app.add_middleware(SocketGuard, backend_for=backend_for, cookie=cookie)
+    app.add_middleware(QuietDepartures)
     hold_sockets_to_their_pages()
 
     @app.get(f"{PREFIX}/{{name}}", include_in_schema=False)
