@@ -177,9 +177,10 @@ class Lowering:
         context: Any = self.spark.sparkContext
         late = context._jsc.sc().longAccumulator("rows behind the watermark")
         self.late.append(late)
-        found = matches(below, step, self.place, self.partial_matches, late)
-        if self.state_names is not None and id(step) in self.named:
-            self.state_names.add(self.named[id(step)], found)
+        name = self.named.get(id(step))
+        found = matches(below, step, self.place, self.partial_matches, late, name)
+        if self.state_names is not None and name is not None:
+            self.state_names.add(name, found)
         return found
 
     def _stand_in(self, step: Step) -> DataFrame:

@@ -136,7 +136,11 @@ final class PatternOperator extends StatefulProcessor<byte[], Row, Row> {
     Work now = search.whole() ? new Work() : known();
     rows.forEach(now.rows::add);
     List<byte[]> found = new ArrayList<>();
-    matcher.run(now, watermark, found);
+    try {
+      matcher.run(now, watermark, found);
+    } catch (PatternFailure failure) {
+      throw failure.of(search.place().of(now.rows.get(now.rows.end() - 1)));
+    }
     if (!search.whole()) {
       keep(now);
     }

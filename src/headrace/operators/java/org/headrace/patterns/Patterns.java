@@ -91,7 +91,14 @@ public final class Patterns {
     List<Expression> counted = new ArrayList<>();
     filters.forEach(each -> counted.add(each == null ? null : Computed.of(each).values().get(0)));
     String time = get("time");
+    List<String> partition = get("partition");
+    List<SearchPlace.Column> key =
+        partition.stream()
+            .map(this::named)
+            .map(each -> new SearchPlace.Column(each.name(), columns.indexOf(each), each.dataType()))
+            .toList();
     return new Search(
+        new SearchPlace(get("name"), key),
         new Program(program),
         new ArrayList<>(variables),
         columns,

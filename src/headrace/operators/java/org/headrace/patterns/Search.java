@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.SortOrder;
 /**
  * What is searched for, as executors are told it.
  *
+ * @param place which pattern it is, and where its key stands
  * @param variables the names of the variables
  * @param columns the columns of a row
  * @param time the column that says when a row happened; negative where none does
@@ -28,6 +29,7 @@ import org.apache.spark.sql.catalyst.expressions.SortOrder;
  * @param gathered whether rows come in chunks
  */
 record Search(
+    SearchPlace place,
     Program program,
     List<String> variables,
     List<Attribute> columns,
