@@ -114,7 +114,9 @@ def grow(inner):
         | several.map(lambda items: Alternation(tuple(items)))
         | st.lists(inner, min_size=1, max_size=3).map(lambda items: Permute(tuple(items)))
         | inner.map(Exclusion)
-        | st.builds(lambda item, pair, greedy: Quantified(item, pair[0], pair[1], greedy), repeated, bounds, st.booleans())
+        | st.builds(
+            lambda item, pair, greedy: Quantified(item, pair[0], pair[1], greedy), repeated, bounds, st.booleans()
+        )
     )
 
 

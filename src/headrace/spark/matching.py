@@ -35,9 +35,7 @@ ENDED_AT = micros(FAR.replace(year=FAR.year - 1000)) // 1000
 """The watermark, in milliseconds, from which on there is no further row."""
 
 
-def matches(
-    below: DataFrame, step: Match, place: Place, limit: int, late: Any, name: str | None = None
-) -> DataFrame:
+def matches(below: DataFrame, step: Match, place: Place, limit: int, late: Any, name: str | None = None) -> DataFrame:
     """Return the matches of a pattern in a stream; ``name`` is what it is called when it fails.
 
     ``limit`` is how many partial matches a key may have; ``late`` counts the rows behind the watermark.
