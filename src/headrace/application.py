@@ -19,7 +19,7 @@ from headrace.plan.observing import adding_up
 from headrace.plan.real_time import is_real_time
 from headrace.plan.scope import did_you_mean
 from headrace.plan.steps import Kind, unsorted
-from headrace.plan.together import TABLES, groups, takes_changes
+from headrace.plan.together import TABLES, groups, query_folder, takes_changes
 from headrace.values import to_json_line
 from headrace.views.answered import Answered
 from headrace.views.kept import Kept, rows_file
@@ -170,8 +170,6 @@ class Application(Definition):
 
     def _start_together(self, run: "Run", trigger: dict[str, Any], notice: Notice | None) -> None:
         """Prepare the outputs that take changes, those that share a source as one query."""
-        from headrace.spark.run import query_folder
-
         self._kept = kept = self._keeping()
         for group in groups(self.plan.outputs):
             folder = query_folder(group)

@@ -30,9 +30,9 @@ NEAR, FAR = 1_000_000, 2_000_000
 class Shop:
     """A running job and the one that builds it, as a test looks at them."""
 
-    def __init__(self, yard):
+    def __init__(self, yard, text=TEXT):
         self.yard = yard
-        self.job = yard.submit(text=TEXT)
+        self.job = yard.submit(text=text)
 
     @property
     def jobs(self):
@@ -237,14 +237,24 @@ def test_it_goes_with_its_job(shop):
     ("more", "detail", "hint"),
     [
         (
-            "CREATE SINK out WITH (connector = 'kafka', topic = 'o', format = 'json') AS SELECT k FROM s;",
-            "Two drivers would write the same at once: sink out writes to kafka.",
-            "These could be, in a job of their own: totals.",
+            "CREATE SINK out WITH (connector = 'sqlite', path = 'o.db', table = 'o') AS SELECT k FROM s;",
+            "totals and out share a source, so they are one query, and two drivers would write the same at once: "
+            "sink out writes to sqlite.",
+            "Give out a job of its own; it can read totals by name.",
         ),
         (
             "CREATE MATERIALIZED VIEW w WITH (path = 'w.sqlite') AS SELECT k, count(*) AS n FROM s GROUP BY k;",
-            "Two drivers would write the same at once: view w is kept outside of the job's state.",
-            "These could be, in a job of their own: totals.",
+            "totals and w share a source, so they are one query, and two drivers would write the same at once: "
+            "view w is kept outside of the job's state.",
+            "Give w a job of its own; it can read totals by name.",
+        ),
+        (
+            "CREATE STREAM i (k STRING, at TIMESTAMP, WATERMARK FOR at AS at - INTERVAL 1 SECOND IDLE AFTER INTERVAL 9 "
+            "SECONDS) WITH (connector = 'kafka', topic = 'i', format = 'json');"
+            "CREATE SINK out WITH (connector = 'kafka', topic = 'o', format = 'json') AS SELECT k FROM i;",
+            "Sink out reads stream i, whose watermark follows the clock while no row comes: that binds its state to "
+            "where it is.",
+            "Give it a job of its own; it can read views and streams of this one by name.",
         ),
         (
             "CREATE STREAM m (k STRING) WITH (connector = 'memory');"
@@ -259,6 +269,48 @@ def test_what_two_drivers_cannot_run_at_once_is_refused(yard, more, detail, hint
     with pytest.raises(HeadraceError, match="cannot be rebuilt beside itself") as caught:
         yard.jobs.rebuild("orders", "rebuild")
     assert (caught.value.detail, caught.value.hint) == (detail, hint)
+
+
+SINK = "CREATE SINK out WITH (connector = 'kafka', topic = 'o', format = 'json') AS SELECT k FROM s;"
+
+
+def test_only_sinks_are_nothing_to_rebuild(yard):
+    yard.submit(text=TEXT.partition("CREATE MATERIALIZED")[0] + SINK)
+    with pytest.raises(HeadraceError, match="cannot be rebuilt beside itself") as caught:
+        yard.jobs.rebuild("orders", "rebuild")
+    assert caught.value.detail == "It has nothing that could be: sink out writes to kafka."
+
+
+def test_a_sink_goes_on_from_its_own_state(yard):
+    shop = Shop(yard, TEXT + SINK)
+    builder = shop.builds()
+    assert shop.jobs.folder_of(builder).launch().only == ("totals",)
+    kept = shop.state() / "out" / "checkpoint"
+    kept.mkdir(parents=True)
+    (kept / "offsets").write_text("as far as it was")
+    left = shop.jobs.store.version(builder.id, builder.version).state
+    half = Path(left) / "orders" / ".out.carried"
+    half.mkdir()
+    (half / "rest").write_text("of a server that died")
+    old = shop.state()
+    shop.read_up_to(builder, FAR)
+    shop.until(lambda: shop.builder() is None)
+    assert shop.now().version == 2
+    assert shop.jobs.folder_of(shop.now()).launch().only == ()
+    assert (shop.state() / "out" / "checkpoint" / "offsets").read_text() == "as far as it was"
+    assert sorted(each.name for each in (shop.state() / "out").iterdir()) == ["checkpoint"]
+    assert not (shop.state() / ".out.carried").exists()
+    assert (shop.state() / "totals" / "count").is_file()
+    shop.until(lambda: not old.exists())
+
+
+def test_a_sink_that_changes_is_not_built_beside(yard):
+    shop = Shop(yard, TEXT + SINK)
+    with pytest.raises(HeadraceError, match="cannot be rebuilt beside itself") as caught:
+        shop.builds(text=NEWER + SINK.replace("SELECT k", "SELECT v"))
+    assert caught.value.detail.startswith("out writes to the outside, and would begin anew: its query changed")
+    builder = shop.builds(text=NEWER + SINK)
+    assert shop.jobs.folder_of(builder).launch().only == ("totals",)
 
 
 def test_without_room_for_two_it_is_refused_and_else_it_waits_its_turn(yard):

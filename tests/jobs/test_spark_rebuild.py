@@ -1,4 +1,4 @@
-"""A real job that is built anew beside itself while its topic fills and its view is read all the time."""
+"""A real job that is built anew beside itself while its topic fills and its view is read; its sink goes on."""
 
 import threading
 from collections.abc import Iterator
@@ -22,6 +22,7 @@ TEXT = """
 CREATE STREAM orders (k STRING, v INT) WITH (connector = 'kafka', bootstrap_servers = 'SERVERS', topic = 'TOPIC',
   format = 'json', max_rows_per_batch = 400);
 CREATE MATERIALIZED VIEW totals AS SELECT k, count(*) AS n, 'old' AS build FROM orders GROUP BY k;
+CREATE SINK copies WITH (connector = 'files', path = 'copies', format = 'json') AS SELECT k, v FROM orders;
 """
 PATIENCE = 480
 KEYS = 10
@@ -119,12 +120,15 @@ def test_a_view_is_never_empty_and_never_mixed(yard, tmp_path, broker):
             send(servers, topic, orders(100))
             sent += 100
             ticking(lambda: reader.wrong or (reader.most == sent and reader.reads > 50))
+            ticking(lambda: all(each.behind == 0 for each in yard.jobs.figures(yard.jobs.show("shop"))))
         assert reader.wrong == []
         assert reader.builds == ["old", "new"]
         job = yard.jobs.show("shop")
         assert (job.state, job.version) == (State.RUNNING, 2)
         yard.jobs.stop("shop", "stop")
         yard.tick_until("shop", State.STOPPED, PATIENCE)
+        lines = [line for file in (tmp_path / "copies").glob("*.json") for line in file.read_text().splitlines()]
+        assert len(lines) == sent, "the sink went on where it was, once"
         assert "Traceback" not in "\n".join(yard.jobs.log(job))
     finally:
         for job in yard.jobs.store.all():

@@ -63,6 +63,8 @@ def prepared(launch: Launch) -> Application:
     application.reading(Import.from_dict(each) for each in launch.imports)
     values = ChainMap(dict(launch.variables), dict(os.environ))
     application.add(fill(file.read_text("utf-8"), f"{launch.name}.sql", values))
+    if launch.only:
+        application.plan.outputs = [each for each in application.plan.outputs if each.name in launch.only]
     settings = application.plan.settings
     spark = {**settings.spark, "spark.driver.memory": f"{launch.memory}m"}
     application.plan.settings = replace(settings, spark=spark)

@@ -47,6 +47,8 @@ class Launch:
     """What it reads of other jobs, as `Import.as_dict` writes it: a driver needs no server to know."""
     beside: bool = False
     """Whether another driver keeps the views that people read, so that this one is not to be found by name."""
+    only: tuple[str, ...] = ()
+    """The outputs to run; all of them if none is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +209,14 @@ class JobFolder:
     def launch(self) -> Launch | None:
         """Return what was last to be run."""
         values = self._read("launch.json")
-        return None if values is None else _made(Launch, {**values, "imports": tuple(values.get("imports", ()))})
+        return (
+            None
+            if values is None
+            else _made(
+                Launch,
+                {**values, "imports": tuple(values.get("imports", ())), "only": tuple(values.get("only", ()))},
+            )
+        )
 
     def driver(self) -> Driver | None:
         """Return the last driver."""

@@ -4,6 +4,7 @@ What a step does is one change of the database, so it is done or not; what is do
 """
 
 import logging
+import os
 import shutil
 from contextlib import suppress
 from dataclasses import replace
@@ -61,6 +62,8 @@ class Handover:
         if step is Step.WAIT:
             return
         _log.info("job %s: %s", builder.name, step)
+        if step is Step.SWAP and job is not None:
+            self._carry_over(builder, job)
         with suppress(_Quicker), self._store.writing() as session:
             self._do(session, step, builder, job)
 
@@ -154,6 +157,19 @@ class Handover:
         add_event(session, Event(0, job.id, now, state, reason, None))
 
     # --- files ----------------------------------------------------------------------------------------------------
+
+    def _carry_over(self, builder: Job, job: Job) -> None:
+        """Copy what keeps its state to where the job will have its own; neither of the two runs now."""
+        folders = (builder.rebuild or {}).get("kept", ())
+        old = local_state(self._store.version(job.id, job.version).state, job.application)
+        new = local_state(self._store.version(builder.id, builder.version).state, builder.application)
+        for folder in folders:
+            if (old / folder).is_dir():
+                partial = new / f".{folder}.carried"
+                for each in (partial, new / folder):  # of a server that died here
+                    shutil.rmtree(each, ignore_errors=True)
+                shutil.copytree(old / folder, partial)
+                os.rename(partial, new / folder)
 
     def remove_state(self, builder: Job) -> None:
         """Delete the state that nobody needs once a builder goes: that of the job before, or the builder's own."""

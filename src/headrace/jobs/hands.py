@@ -82,6 +82,7 @@ class Hands:
                     version=version.number,
                     imports=tuple(each.as_dict() for each in version.imports),
                     beside=job.rebuild is not None,
+                    only=tuple((job.rebuild or {}).get("only", ())),
                 )
             )
             self._start(folder, attempt, lock)

@@ -10,11 +10,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from headrace.catalog.imports import Import, OtherView
-from headrace.catalog.objects import Stream
-from headrace.connectors.datagen.options import DatagenSource
 from headrace.connectors.files.options import FilesSource
-from headrace.connectors.kafka.options import KafkaSource
 from headrace.errors import HeadraceError
+from headrace.jobs.beside import divided
 from headrace.jobs.commands import Noted, applied_once, earlier
 from headrace.jobs.decisions import Wanted
 from headrace.jobs.figures import from_dict
@@ -29,7 +27,6 @@ from headrace.jobs.states import FINAL, State
 from headrace.jobs.store import JobStore, add_event, change, job_of
 from headrace.jobs.submission import new_row, version_row
 from headrace.jobs.texts import local_state, planned
-from headrace.plan.application import Output, Plan
 from headrace.plan.beginning import beginning, begins, check_instant, sources_of
 from headrace.records.job_tables import JobRow
 
@@ -38,16 +35,12 @@ __all__ = [
     "builder_of",
     "cancel",
     "check_alone",
-    "check_beside",
     "check_settled",
     "forgotten_with",
     "kept_still",
     "rebuild",
     "rebuild_of",
 ]
-
-HARMLESS = frozenset({"noop", "memory", "console"})
-"""Sinks that two drivers may have at once: what they are given stays in the state, or nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,29 +54,6 @@ class Rebuild:
     asked_at: datetime
     behind: int | None
     rows_in: int
-
-
-def check_beside(plan: Plan) -> None:
-    """Raise unless two drivers can run an application at once, each for itself, and read the same."""
-    sinks = [each for each in plan.outputs if each.sink is not None and each.sink.connector not in HARMLESS]
-    outside = [each for each in plan.outputs if _is_outside(each)]
-    if sinks or outside:
-        reasons = [f"sink {each.name} writes to {each.sink.connector}" for each in sinks if each.sink is not None]
-        reasons += [f"view {each.name} is kept outside of the job's state" for each in outside]
-        rest = [each.name for each in plan.outputs if each.view is not None and each not in outside]
-        raise HeadraceError(
-            "the application cannot be rebuilt beside itself",
-            detail=f"Two drivers would write the same at once: {', '.join(reasons)}.",
-            hint=f"These could be, in a job of their own: {', '.join(rest)}." if rest else "Restart it fresh instead.",
-        )
-    for source in sources_of(plan.outputs):
-        twice = isinstance(source.options, KafkaSource | FilesSource | DatagenSource)
-        if isinstance(source, Stream) and not twice:
-            raise HeadraceError(
-                "the application cannot be rebuilt beside itself",
-                detail=f"Stream {source.name} cannot be read a second time: it is of connector {source.connector}.",
-                hint="Streams from Kafka and from files can be.",
-            )
 
 
 def rebuild(
@@ -109,16 +79,16 @@ def rebuild(
     wanted = version or current
     local_state(current.state, job.name)
     plan = planned(wanted)
-    check_beside(plan)
+    division = divided(plan, plan if version is None else planned(current))
     pending = None
     if from_time is not None:
         at = check_instant(from_time, now)
-        pending = {"kind": "fresh", "begin": beginning(at, begins(plan.outputs, at, sources)).as_dict()}
+        pending = {"kind": "fresh", "begin": beginning(at, begins(division.built, at, sources)).as_dict()}
     builder_id = secrets.token_hex(6)
     claim = Claim(_name(job), job.cores, job.memory)
     check_fits(Claim(_name(job), 2 * job.cores, 2 * job.memory), capacity)
     root = f"{current.state.partition(REBUILT)[0]}{REBUILT}{builder_id}"
-    to_the_end = any(isinstance(each.options, FilesSource | OtherView) for each in sources_of(plan.outputs))
+    to_the_end = any(isinstance(each.options, FilesSource | OtherView) for each in sources_of(division.built))
 
     def apply(session: Session) -> Job:
         found = job_of(session.get_one(JobRow, job.id))
@@ -135,6 +105,8 @@ def rebuild(
         row = new_row(builder_id, claim, job.master, job.owner, now)
         row.pending = pending
         row.rebuild = {"of": job.id, "phase": str(Phase.BUILDING), "to_the_end": to_the_end}
+        if division.kept:
+            row.rebuild |= {"only": [each.name for each in division.built], "kept": list(division.kept)}
         session.add(row)
         session.flush()
         built = replace(wanted, job_id=builder_id, number=1, state=root, created_at=now, created_by=by)
@@ -236,7 +208,3 @@ def forgotten_with(session: Session, job: Job, now: datetime) -> None:
 
 def _name(job: Job) -> str:
     return f"{job.name}#rebuild"
-
-
-def _is_outside(output: Output) -> bool:
-    return output.view is not None and (output.view.store != "sqlite" or output.view.path is not None)

@@ -10,7 +10,7 @@ from typing import Any
 
 from headrace.plan.application import Output, Plan
 from headrace.plan.steps import Kind, Relation, Union
-from headrace.plan.together import groups, takes_changes
+from headrace.plan.together import groups, query_folder, takes_changes
 from headrace.views.kept import VIEWS
 from headrace.views.sqlite import SqliteViewStore
 
@@ -93,7 +93,7 @@ def clear(state: Path, folders: Iterable[str], queries: Iterable[str], applicati
 
 def _queries(plan: Plan) -> list[_Query]:
     from headrace.spark.fingerprint import fingerprint
-    from headrace.spark.run import query_folder, whole
+    from headrace.spark.run import whole
 
     found = []
     for group in groups(plan.outputs):

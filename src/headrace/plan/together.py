@@ -42,6 +42,18 @@ def groups(outputs: Sequence[Output]) -> list[tuple[Output, ...]]:
     return sorted(ordered, key=lambda members: position[id(members[0])])
 
 
+def query_folder(outputs: Sequence[Output]) -> str:
+    """Return the folder of a query with several outputs: that of the first, and how many more there are."""
+    first = outputs[0].name.lower()
+    return first if len(outputs) == 1 else f"{first}+{len(outputs) - 1}"
+
+
+def queries(outputs: Sequence[Output]) -> list[tuple[str, tuple[Output, ...]]]:
+    """Return the queries of an application: the folder that each keeps its state in, and its outputs."""
+    alone = [(output.name.lower(), (output,)) for output in outputs if not takes_changes(output)]
+    return [*((query_folder(group), group) for group in groups(outputs)), *alone]
+
+
 def _sources(step: Step) -> set[str]:
     names: set[str] = set()
     for each in walk(step):

@@ -30,6 +30,7 @@ from headrace.plan.steps import (
     unsorted,
     walk,
 )
+from headrace.plan.together import query_folder
 from headrace.spark import fingerprint, functions
 from headrace.spark.heartbeats import Heartbeats, idle_after, send
 from headrace.spark.kafka_output import KafkaOutput
@@ -48,12 +49,6 @@ from headrace.views.definition import ViewColumn
 POLL = 0.2
 FORGETTING = "1 second"
 """How often a query whose views have a time to live looks for what is to be forgotten."""
-
-
-def query_folder(outputs: Sequence[Output]) -> str:
-    """Return the folder of a query with several outputs: that of the first, and how many more there are."""
-    first = outputs[0].name.lower()
-    return first if len(outputs) == 1 else f"{first}+{len(outputs) - 1}"
 
 
 def whole(output: Output) -> Step:
