@@ -223,6 +223,13 @@ def topics(server: Served, broker: Broker) -> None:
     assert '| {"id": 1, "price": 2.5}\n' in server.run("catalog", "recent", "orders")
     assert server.run("catalog", "recent", "orders", "--limit", "1").endswith("(1 row)\n")
     assert "hint: Keep its rows" in server.refused("catalog", "recent", "s")
+    places = ("commands-orders:0:0", "commands-orders:0:1", "commands-orders:0:2")
+    found = [
+        json.loads(line) for line in server.run("job", "records", "orders", *places, "--output", "json").splitlines()
+    ]
+    assert [each["record"] for each in found] == ['{"id": 1, "price": 2.5}', "not json", None]
+    assert [each["place"] for each in found] == list(places)
+    assert [each["stream"] for each in found] == ["orders", "orders", None]
     [line] = server.run("catalog", "follow", "orders", "--rows", "1").splitlines()
     assert json.loads(line)["row"] == {"id": 1, "price": 2.5}
     assert "hint: Keep its rows" in server.refused("catalog", "follow", "s")
