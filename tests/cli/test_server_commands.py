@@ -289,6 +289,7 @@ MISTAKES = {
     "group members nothing --add chief": 'there is no group "nothing"',
     "group delete nothing": 'there is no group "nothing"',
     "audit --since yesterday": "the request is not as it should be",
+    "job records shop orders:7": '"orders:7" is no place',
     "alert evidence 0123456789abcdef": 'there is no alert "0123456789abcdef"',
     "alert acknowledge 0123456789abcdef": 'there is no alert "0123456789abcdef"',
     "job alerts nothing": 'there is no job "nothing"',

@@ -1,5 +1,6 @@
 """The commands ``headrace job`` that only look: a job goes in; its moves, texts, graph and alerts come out."""
 
+import re
 import sys
 from typing import Annotated, Any, Literal
 
@@ -16,6 +17,7 @@ Name = Annotated[str, typer.Argument(metavar="JOB", help="The name of the job, o
 
 _EVENTS = ("at", "state", "reason", "error")
 _VERSIONS = ("number", "created_at", "created_by", "directory", "variables", "provides", "uses")
+_PLACE = re.compile(r".+:[0-9]{1,18}:[0-9]{1,18}")
 _RECORDS = ("place", "stream", "at", "key", "record")
 _STEPS = ("step", "reads", "title", "rows_per_second", "state_rows", "lag", "health", "note")
 
@@ -107,6 +109,9 @@ def records(
     """Show the records at places that EVIDENCE() noted: what is behind a match."""
     from headrace.values import json_text
 
+    for each in places:
+        if not _PLACE.fullmatch(each):
+            raise HeadraceError(f'"{each}" is no place', hint="Write topic:partition:offset, or file:block:number.")
     with connect(server) as client:
         found = client.rows("GET", path_of("jobs", job, "records"), at=places)["items"]
     for each in found:

@@ -17,7 +17,6 @@ __all__ = ["Division", "divided"]
 
 HARMLESS = frozenset({"noop", "memory", "console"})
 """Sinks that two drivers may have at once: what they are given stays in the state, or nowhere."""
-REFUSED = "the application cannot be rebuilt beside itself"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +48,9 @@ def divided(plan: Plan, running: Plan) -> Division:
     for source in sources_of(built):
         twice = isinstance(source.options, KafkaSource | FilesSource | DatagenSource)
         if isinstance(source, Stream) and not twice:
-            raise HeadraceError(
-                REFUSED,
-                detail=f"Stream {source.name} cannot be read a second time: it is of connector {source.connector}.",
-                hint="Streams from Kafka and from files can be.",
+            raise _refused(
+                f"Stream {source.name} cannot be read a second time: it is of connector {source.connector}.",
+                "Streams from Kafka and from files can be.",
             )
     _check_kept(plan, running, [each for _, members in kept for each in members])
     return Division(tuple(built), tuple(folder for folder, _ in kept))
@@ -65,21 +63,19 @@ def _check_kept(plan: Plan, running: Plan, kept: Sequence[Output]) -> None:
     for output in kept:
         for source in sources_of([output]):
             if isinstance(source, Stream) and idle_after(source) is not None:
-                raise HeadraceError(
-                    REFUSED,
-                    detail=f"{_named(output)} reads stream {source.name}, whose watermark follows the clock while no "
+                raise _refused(
+                    f"{_named(output)} reads stream {source.name}, whose watermark follows the clock while no "
                     "row comes: that binds its state to where it is.",
-                    hint="Give it a job of its own; it can read views and streams of this one by name.",
+                    "Give it a job of its own; it can read views and streams of this one by name.",
                 )
     if plan is running or not kept:
         return
     names = {each.name.lower() for each in kept}
     for change in compare(running, plan).changes:
         if change.output.lower() in names and change.fate is not Fate.KEEPS:
-            raise HeadraceError(
-                REFUSED,
-                detail=f"{change.output} writes to the outside, and would begin anew: {change.why}.",
-                hint="Upgrade without --beside, or leave it as it was.",
+            raise _refused(
+                f"{change.output} writes to the outside, and would begin anew: {change.why}.",
+                "Upgrade without --beside, or leave it as it was.",
             )
 
 
@@ -92,20 +88,22 @@ def _is_outside(output: Output) -> bool:
 
 def _mixed(members: Sequence[Output], outside: Sequence[Output]) -> HeadraceError:
     views = ", ".join(each.name for each in members if each not in outside)
-    return HeadraceError(
-        REFUSED,
-        detail=f"{views} and {', '.join(each.name for each in outside)} share a source, so they are one query, and two "
+    return _refused(
+        f"{views} and {', '.join(each.name for each in outside)} share a source, so they are one query, and two "
         f"drivers would write the same at once: {'; '.join(map(_reason, outside))}.",
-        hint=f"Give {', '.join(each.name for each in outside)} a job of its own; it can read {views} by name.",
+        f"Give {', '.join(each.name for each in outside)} a job of its own; it can read {views} by name.",
     )
 
 
 def _nothing(outside: Sequence[Output]) -> HeadraceError:
-    return HeadraceError(
-        REFUSED,
-        detail=f"It has nothing that could be: {'; '.join(map(_reason, outside))}.",
-        hint="Restart it fresh instead.",
+    return _refused(
+        f"It has nothing that could be: {'; '.join(map(_reason, outside))}.",
+        "Restart it fresh instead.",
     )
+
+
+def _refused(detail: str, hint: str) -> HeadraceError:
+    return HeadraceError("the application cannot be rebuilt beside itself", detail=detail, hint=hint)
 
 
 def _reason(output: Output) -> str:
