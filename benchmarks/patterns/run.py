@@ -6,9 +6,9 @@ Each pattern runs to its end in one warm session, its rows computed and thrown a
 from the call to its return, planning and the start of the query included; `job_seconds` is of the batches alone, as
 Spark reports it, and events_per_s goes by it. --data keeps the events for the next time. --peers names a folder with
 cep/flink_cep.py and flink/v/, Flink's environment, which then searches for the same patterns in the same files, with
-one and with two subtasks, of which the better counts; its figures mean the same: `seconds` with planning and start,
-`job_seconds` as Flink reports it. The engines must find as many matches, or the ratios mean nothing. `ratio` is of the
-jobs alone, `ratio_in_all` of the seconds.
+one and with two subtasks, of which the better counts, between two turns of ours, as many rounds of each. Its figures
+mean the same: `seconds` with planning and start, `job_seconds` as Flink reports it. The engines must find as many
+matches, or the ratios mean nothing. `ratio` is of the jobs alone, `ratio_in_all` of the seconds.
 """
 
 import argparse
@@ -100,12 +100,15 @@ def flink(pattern: str, data: Path, peers: Path, rounds: int, subtasks: int) -> 
 
 def measure(pattern: str, data: Path, options: argparse.Namespace) -> dict[str, object]:
     """Return the figures of one pattern."""
+    runs = []
     rounds = [headrace(pattern, data) for _ in range(options.rounds)]
+    if options.peers is not None:  # ours before and after theirs: a machine is not equally fast all the time
+        runs = [run for n in (1, 2) for run in flink(pattern, data, options.peers, options.rounds, n)]
+        rounds += [headrace(pattern, data) for _ in range(options.rounds)]
     seconds, job = (min(times) for times in zip(*rounds, strict=True))
     figures: dict[str, object] = {"pattern": pattern, "events": options.events, "matches": matches(pattern, data)}
     figures |= {"seconds": round(seconds, 2), "job_seconds": round(job, 2), "events_per_s": round(options.events / job)}
-    if options.peers is not None:
-        runs = [run for n in (1, 2) for run in flink(pattern, data, options.peers, options.rounds, n)]
+    if runs:
         theirs, their_job = (min(run[name] for run in runs) for name in ("seconds", "job_seconds"))
         figures |= {
             "flink_matches": runs[0]["matches"],

@@ -2,12 +2,14 @@ package org.headrace.rows;
 
 import java.io.Serializable;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.expressions.XXH64;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
 import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
+import org.apache.spark.sql.catalyst.expressions.codegen.GenerateUnsafeProjection$;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
@@ -85,7 +87,11 @@ public final class Pack extends Expression implements Serializable {
 
   @Override
   public ExprCode doGenCode(CodegenContext context, ExprCode code) {
-    return Generated.call(context, code, child, this, "byte[]", "pack");
+    if (child instanceof CreateNamedStruct struct) { // the values go into a row without being boxed in a struct first
+      ExprCode row = GenerateUnsafeProjection$.MODULE$.createCode(context, struct.valExprs(), false);
+      return Generated.call(context, code, row, this, "byte[]", "pack");
+    }
+    return Generated.call(context, code, child.genCode(context), this, "byte[]", "pack");
   }
 
   @Override

@@ -64,7 +64,7 @@ public final class Unpack extends Expression implements Serializable {
 
   @Override
   public ExprCode doGenCode(CodegenContext context, ExprCode code) {
-    return Generated.call(context, code, child, this, InternalRow.class.getName(), "unpack");
+    return Generated.call(context, code, child.genCode(context), this, InternalRow.class.getName(), "unpack");
   }
 
   @Override
