@@ -32,9 +32,10 @@ def test_kills_of_the_driver_lose_and_double_nothing(job, request):
     job.check()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("job", [(1_500, 50)], indirect=True)
-def test_kills_of_the_broker_lose_and_double_nothing(job, request):
-    kill_broker(job, 3 if request.config.getoption("--long") else 1)
+def test_kills_of_the_broker_lose_and_double_nothing(job):
+    kill_broker(job, 3)
     assert not job.is_complete(), "the job was done before the broker was killed often enough: give it more rows"
     job.finish()
     job.check()

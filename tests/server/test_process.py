@@ -278,6 +278,7 @@ def test_from_a_time_and_beside_itself_by_command_line(server: Process, tmp_path
     assert re.search(r"version +3\n", server.run("job", "show", "shop"))
 
 
+@pytest.mark.long
 def test_a_rebuild_outlives_the_server(server: Process, tmp_path: Path) -> None:
     """The server is killed again and again while a job is rebuilt; whatever it was at, it ends well."""
     (tmp_path / "shop.sql").write_text(FROM_KAFKA)
