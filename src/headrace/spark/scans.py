@@ -107,9 +107,9 @@ def dead(spark: SparkSession, source: Stream | Table, place: Place) -> DataFrame
     required = required_columns(stream)
     kind = _format(stream, place)
     if kind == "json" and "__text" not in frame.columns:
-        reason = records.json_reason(stream.stored, required)
+        reason = records.json_reason(spark, stream.stored, required)
     elif kind in _JSON_TEXT:
-        reason = records.json_reason(stream.stored, required, "__text")
+        reason = records.json_reason(spark, stream.stored, required, "__text")
     else:
         reason = records.columns_reason(_corrupt(frame, stream), required)
     if "__broken" in frame.columns:
@@ -274,7 +274,8 @@ def _format(stream: Stream, place: Place) -> str:
 def _records(spark: SparkSession, stream: Stream, place: Place, *, keep_raw: bool, traced: bool = False) -> DataFrame:
     """Return the stored columns, whether the record is corrupt, and the hidden columns.
 
-    Where the raw text is not wanted, Spark's own reader of JSON is the fastest way to the columns.
+    Lines of JSON are read as lines; only where that is not faster, and the raw text is not wanted, does Spark's own reader
+    of JSON read them.
     """
     options = stream.options
     if stream.name.lower() in place.fed:
@@ -319,15 +320,17 @@ def _files(
     path = files.resolve_path(options.path, place.base)
     files.check_readable(path, stream.span, now=place.bounded)
     since = place.begins_at(stream.name)
-    if options.format == "json" and not keep_raw:
+    placed = keep_raw or _uses_ingestion_time(stream) or stream.common is None or traced
+    if options.format == "text":
+        return records.parse_text(files.read_lines(spark, options, path, placed=placed, since=since), stream.stored)
+    if options.format == "json":
+        chosen = files.format_options(options)
+        fast = options.verify == "all" and records.is_fast_json(spark, stream.stored, chosen)
+        if keep_raw or fast:
+            lines = files.read_lines(spark, options, path, placed=placed, since=since)
+            return records.parse_json(lines, stream.stored, chosen)
         schema = records.schema_text(stream.stored, f"{CORRUPT} STRING")
-        placed = _uses_ingestion_time(stream) or stream.common is None or traced
         return files.read_columns(spark, options, path, schema, placed=placed, since=since)
-    if options.format in files.LINES:
-        lines = files.read_lines(spark, options, path, since=since)
-        if options.format == "text":
-            return records.parse_text(lines, stream.stored)
-        return records.parse_json(lines, stream.stored, files.format_options(options))
     if options.format == "csv":
         schema = records.schema_text(stream.stored, f"{CORRUPT} STRING")
         frame = files.read_columns(spark, options, path, schema, placed=True, since=since)
