@@ -13,9 +13,11 @@ last, as Spark reports it. What a side has written is read committed and counted
 it is compared message by message. With --same-collector PySpark gets the garbage collector of Headrace's sessions.
 
 `latency` sends messages at a steady rate, each with its time of sending, and takes the time until a reader of what was
-committed has the answer, in real-time mode (at-least-once) and in micro-batches without a pause (exactly-once). The
-producer and the application are processes of their own. A message that the application does not answer in the end is
-`missing`; one that it answers twice, `repeated`; `late_ms` is how far the producer at worst fell behind its clock.
+committed has the answer, in real-time mode (at-least-once) and in micro-batches without a pause (exactly-once). What is
+sent within --warm seconds after the first answer does not count: Spark still answers what had piled up while it
+started. The producer and the application are processes of their own. A message that the application does not answer in
+the end is `missing`; one that it answers twice, `repeated`; `late_ms` is how far the producer at worst fell behind its
+clock.
 The aggregate publishes per key max(time of sending), and latency is taken from that: with the newest row that an answer
 covers. In real-time mode that is the row that caused it. In a micro-batch older rows of the same key have waited longer
 than the figure says, by up to the time between two batches. The pattern finds two messages of a key that follow each
@@ -493,7 +495,7 @@ def main() -> None:
     two = commands.add_parser("latency")
     two.add_argument("--rates", type=lambda text: [int(each) for each in text.split(",")], default=[1000, 10_000])
     two.add_argument("--seconds", type=float, default=30)
-    two.add_argument("--warm", type=float, default=10, help="seconds after the first answer that do not count")
+    two.add_argument("--warm", type=float, default=30, help="seconds after the first answer that do not count")
     two.add_argument("--kinds", type=lambda text: text.split(","), default=list(KINDS))
     two.add_argument("--modes", type=lambda text: text.split(","), default=list(MODES))
     two.add_argument("--partitions", type=int, default=2)

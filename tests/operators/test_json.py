@@ -143,6 +143,17 @@ def test_a_number_that_spark_would_write_out_for_hours_is_no_record():
     assert differences([line.encode() for line in NOT_HUGE], "id STRING, d DOUBLE, m DECIMAL(10, 2)") == []
 
 
+def date_text(r: random.Random) -> str:
+    return f"{r.randrange(1, 2300):04}-{r.randrange(1, 13):02}-{r.randrange(1, 32):02}"
+
+
+def time_text(r: random.Random) -> str:
+    fraction = r.choice(["", f".{r.randrange(10**6)}", f".{r.randrange(1000):03}"])
+    zone = r.choice(["Z", "Z", "", "+01:00", "-11:30", "+1:00"])
+    clock = f"{r.randrange(25):02}:{r.randrange(60):02}:{r.randrange(60):02}"
+    return f"{date_text(r)}{r.choice('T ')}{clock}{fraction}{zone}"
+
+
 VALUES: dict[str, Callable[[random.Random], Any]] = {
     "id": lambda r: "".join(r.choice('ab"\\/\n\té€😀 ') for _ in range(r.randrange(6))),
     "n": lambda r: r.randrange(-(10 ** r.randrange(1, 20)), 10 ** r.randrange(1, 20)),
@@ -154,8 +165,8 @@ VALUES: dict[str, Callable[[random.Random], Any]] = {
     "w": lambda r: round(r.uniform(-1e6, 1e6), r.randrange(9)),
     "s": lambda r: round(r.uniform(-1.2, 1.2), r.randrange(5)),
     "f": lambda r: r.choice([True, False]),
-    "t": lambda r: time_text(r),
-    "y": lambda r: f"{r.randrange(1, 2300):04}-{r.randrange(1, 13):02}-{r.randrange(1, 32):02}",
+    "t": time_text,
+    "y": date_text,
     "o": lambda r: {"p": "x", "q": r.randrange(9), "r": {"z": r.random(), "a b": None}},
     "l": lambda r: [r.choice([None, r.randrange(9)]) for _ in range(r.randrange(4))],
     "k": lambda r: [{"v": "x", "t": time_text(r)} for _ in range(r.randrange(3))],
@@ -163,15 +174,8 @@ VALUES: dict[str, Callable[[random.Random], Any]] = {
 }
 
 
-def time_text(r: random.Random) -> str:
-    fraction = r.choice(["", f".{r.randrange(10**6)}", f".{r.randrange(1000):03}"])
-    zone = r.choice(["Z", "Z", "", "+01:00", "-11:30", "+1:00"])
-    clock = f"{r.randrange(25):02}:{r.randrange(60):02}:{r.randrange(60):02}"
-    return f"{VALUES['y'](r)}{r.choice('T ')}{clock}{fraction}{zone}"
-
-
 def line_of(r: random.Random) -> str:
-    """A text in which some columns stand, now and then one of another's type, and now and then with a letter changed."""
+    """A text in which some columns stand, now and then one of another's type, or with a letter changed."""
     names = r.sample(sorted(VALUES), r.randrange(len(VALUES)))
     values = {name: VALUES[name if r.random() < 0.97 else r.choice(names)](r) for name in names}
     separators = r.choice([(",", ":"), (", ", ": "), (" ,\t", " :\r")])

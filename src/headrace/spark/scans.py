@@ -274,8 +274,7 @@ def _format(stream: Stream, place: Place) -> str:
 def _records(spark: SparkSession, stream: Stream, place: Place, *, keep_raw: bool, traced: bool = False) -> DataFrame:
     """Return the stored columns, whether the record is corrupt, and the hidden columns.
 
-    Lines of JSON are read as lines; only where that is not faster, and the raw text is not wanted, does Spark's own reader
-    of JSON read them.
+    JSON is read as lines. Where that is not faster, and no raw text is wanted, Spark's own reader of JSON reads it.
     """
     options = stream.options
     if stream.name.lower() in place.fed:

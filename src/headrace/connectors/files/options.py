@@ -30,8 +30,8 @@ class FilesSource:
         needs=Needs("format", ("json", "csv")),
     )
     verify: str = option(
-        doc="Which columns decide that a record is dead: `all` that are declared, or only those that a query `used`, "
-        "which is faster, but then a record can be dead for one query and a row of another.",
+        doc="Which columns decide that a record is dead: `all` that are declared, or only those that a query `used`; "
+        "then a record can be dead for one query and a row of another.",
         default="all",
         choices=("all", "used"),
         needs=Needs("format", ("json",)),
