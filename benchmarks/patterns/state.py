@@ -1,6 +1,6 @@
 """Many keys, each with one open partial match, go in; the size of their state and the time of small batches come out.
 
-    python benchmarks/patterns/state.py [--keys 10000,1000000] [--touched 1000] [--batches 20]
+    python benchmarks/patterns/state.py [--keys 10000,1000000] [--touched 1000] [--batches 24]
 
 Every key has a small payment, so a large one is awaited. Then come batches that touch a thousand of the keys each,
 those of the different numbers of keys in turn, so that they meet the same noise; the median of their times should not
@@ -80,7 +80,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--keys", default="10000,1000000")
     parser.add_argument("--touched", type=int, default=1000)
-    parser.add_argument("--batches", type=int, default=20)
+    parser.add_argument("--batches", type=int, default=24)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as base, ExitStack() as running:
         cases = []
