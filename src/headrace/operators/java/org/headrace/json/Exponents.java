@@ -1,6 +1,7 @@
 package org.headrace.json;
 
 import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.json.JsonReadFeature;
@@ -23,11 +24,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 final class Exponents {
   private static final Pattern SUSPECT = Pattern.compile("[0-9.][eE][-+]?[0-9]{5}");
   private static final Pattern HUGE = Pattern.compile("[-+]?[0-9.]+[eE][-+]?0*[1-9][0-9]{4,}");
-  private static final JsonFactory FACTORY =
-      JsonFactory.builder()
-          .enable(JsonReadFeature.ALLOW_SINGLE_QUOTES)
-          .enable(JsonReadFeature.ALLOW_BACKSLASH_ESCAPING_ANY_CHARACTER)
-          .build();
+  private static final JsonFactory FACTORY = lenient();
 
   /** The names under which decimals stand. */
   private final Set<String> names = new HashSet<>();
@@ -37,6 +34,15 @@ final class Exponents {
 
   Exponents(StructType columns) {
     gather(columns, null);
+  }
+
+  /** Read on wherever Spark would, whatever its options are. */
+  private static JsonFactory lenient() {
+    JsonFactoryBuilder builder = new JsonFactoryBuilder();
+    for (JsonReadFeature each : JsonReadFeature.values()) {
+      builder.enable(each);
+    }
+    return builder.build();
   }
 
   private void gather(DataType type, String name) {
