@@ -100,6 +100,27 @@ def test_empty_files_blank_lines_and_a_line_of_ten_megabytes(tmp_path):
     assert answer(app) == [{"id": 1, "long": 10_000_000}, {"id": 2, "long": 1}]
 
 
+@pytest.mark.parametrize("other", ["DOUBLE", "FLOAT"])  # read by Headrace, or by Spark alone
+def test_what_a_folder_says_of_its_files_is_a_column_of_their_rows(tmp_path, other):
+    for day in (1, 2):
+        folder = tmp_path / "in" / f"day=2024-01-0{day}" / "kind=a"
+        folder.mkdir(parents=True)
+        (folder / "1.json").write_text(f'{{"id": {day}, "x": 0.5}}\n\t\n{{"id": "x"}}\n')
+    text = f"""
+      CREATE STREAM s (id BIGINT, x {other}, day DATE NOT NULL) WITH (connector = 'files', path = 'in');
+      SELECT id, x, day FROM s; SELECT reason FROM s.dead;"""
+    (tmp_path / "app.sql").write_text(text)
+    rows, dead = (each.rows() for each in Application.load(tmp_path / "app.sql").run_once())
+    assert [(row["id"], row["x"], str(row["day"])) for row in rows] == [(1, 0.5, "2024-01-01"), (2, 0.5, "2024-01-02")]
+    assert [row["reason"] for row in dead] == ['column "id" is not BIGINT: x'] * 2
+
+
+def test_what_is_wrong_is_told_with_times_as_they_are_written(tmp_path):
+    app = application(tmp_path, "SELECT reason FROM s.dead;", options=", timestamp_format = 'dd.MM.yyyy'")
+    (tmp_path / "in" / "1.json").write_text('{"id": 1, "x": "much", "at": "31.12.2024"}\n')
+    assert answer(app) == [{"reason": 'column "x" is not DOUBLE: much'}]
+
+
 def test_csv_with_header_and_broken_rows(tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.csv").write_text('id,name,x\n1,"a, b",1.5\nseven,c,2\n3,d\n,e,1\n')

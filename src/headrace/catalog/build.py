@@ -2,6 +2,8 @@
 
 import re
 
+from sqlglot import exp
+
 from headrace.catalog.objects import Function, Sink, Stream, Table
 from headrace.catalog.reserved import check_column_name, check_not_change
 from headrace.connectors.durations import parse_duration
@@ -9,6 +11,7 @@ from headrace.connectors.formats import check_format
 from headrace.connectors.kafka.checks import check_reading, check_sink
 from headrace.connectors.kafka.metadata import CHANGES, called
 from headrace.connectors.kafka.options import KafkaReading, KafkaSink, KafkaSource
+from headrace.connectors.memory.options import MemorySource, MemoryTable
 from headrace.connectors.options import closest
 from headrace.connectors.registry import sink_options, source_options, table_options
 from headrace.errors import PlanError
@@ -169,7 +172,22 @@ def function_of(statement: CreateFunction) -> Function:
 def _check_format(
     options: object, columns: tuple[ColumnDefinition, ...], statement: CreateStream | CreateTable
 ) -> None:
-    chosen = getattr(options, "format", None)
+    _check_lengths(columns)
+    chosen = "json" if isinstance(options, MemorySource | MemoryTable) else getattr(options, "format", None)
     if chosen is not None:
         typed = [(column.name, column.type) for column in columns if column.type is not None]
         check_format(chosen, typed, statement.name.span)
+
+
+def _check_lengths(columns: tuple[ColumnDefinition, ...]) -> None:
+    """Refuse texts of a certain length: Spark reads none, and would not hold a record to it."""
+    for column in columns:
+        kinds = () if column.type is None else column.type.find_all(exp.DataType)
+        found = next((each for each in kinds if each.this in {exp.DType.VARCHAR, exp.DType.CHAR}), None)
+        if found is not None:
+            raise PlanError(
+                f'column "{column.name}" cannot be {found.sql("spark")}',
+                detail="Columns that are read hold texts of any length.",
+                hint="Declare it STRING, and test the length where it matters: WHERE length(…) <= n.",
+                span=column.span,
+            )

@@ -35,6 +35,7 @@ class Format:
     single: exp.DType | None = None
 
 
+_JSON = frozenset({"json", "upsert", "debezium-json"})
 _NESTED = frozenset({exp.DType.ARRAY, exp.DType.MAP, exp.DType.STRUCT, exp.DType.LIST})
 
 FORMATS = (
@@ -100,6 +101,8 @@ def check_format(
         _check_single(facts, facts.single, columns, span)
     refused = facts.refuses | facts.cannot_write if writing else facts.refuses
     for name, column_type in columns:
+        if facts.name in _JSON and not writing:
+            _check_keys(name, column_type, span)
         if column_type.this in refused:
             raise HeadraceError(
                 f'column "{name}" of type {column_type.sql("spark")} does not fit format {facts.name}',
@@ -109,6 +112,18 @@ def check_format(
                     if writing
                     else "Choose format = 'json' or 'parquet', or declare it STRING and use from_json."
                 ),
+                span=span,
+            )
+
+
+def _check_keys(name: str, column_type: exp.DataType, span: Span) -> None:
+    """Raise where a map has keys that are no texts: members of a JSON object have names."""
+    for each in column_type.find_all(exp.DataType):
+        if each.this == exp.DType.MAP and each.expressions and each.expressions[0].this != exp.DType.TEXT:
+            raise HeadraceError(
+                f'column "{name}" of type {column_type.sql("spark")} does not fit JSON',
+                detail="The keys of a map are the names of members there, which are texts.",
+                hint="Make the keys STRING, and cast them where they are used.",
                 span=span,
             )
 

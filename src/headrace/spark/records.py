@@ -36,8 +36,11 @@ def schema_text(columns: tuple[ColumnDefinition, ...], *extra: str) -> str:
 
 
 def parse_json(lines: DataFrame, columns: tuple[ColumnDefinition, ...], options: dict[str, str]) -> DataFrame:
-    """Return the columns of JSON lines; ``__corrupt`` is true where a line does not fit them."""
-    written = lines.filter("trim(__raw) != ''")
+    """Return the columns of JSON lines; ``__corrupt`` is true where a line does not fit them.
+
+    A column that the lines have by themselves, because their folder is called after its value, is that.
+    """
+    written = lines.filter(r"trim(BOTH ' \t\r\n' FROM __raw) != ''")
     frame = written.withColumn("__record", _json(lines.sparkSession, "__raw", columns, options))
     return _spread(frame, columns, F.expr(f"__record IS NULL OR __record.{CORRUPT} IS NOT NULL"))
 
@@ -49,11 +52,6 @@ def _json(spark: SparkSession, text: str, columns: tuple[ColumnDefinition, ...],
         return once(F.from_json(F.col(text), schema, {**_PERMISSIVE, **options}))
     zone = spark.conf.get("spark.sql.session.timeZone")
     return Column(_reader(spark).column(F.col(text)._jc, schema_text(columns), CORRUPT, options, zone))
-
-
-def is_fast_json(spark: SparkSession, columns: tuple[ColumnDefinition, ...], options: dict[str, str]) -> bool:
-    """Say whether JSON is read faster as lines than by Spark's own reader of JSON files."""
-    return _has_reader(spark) and bool(_reader(spark).isFast(schema_text(columns), options))
 
 
 def _has_reader(spark: SparkSession) -> bool:
@@ -93,10 +91,17 @@ def _single(messages: DataFrame, columns: tuple[ColumnDefinition, ...], value: C
 
 
 def _spread(frame: DataFrame, columns: tuple[ColumnDefinition, ...], corrupt: Column) -> DataFrame:
+    placed = {name.lower() for name in frame.columns}
+
+    def value(column: ColumnDefinition) -> Column:
+        if column.name.lower() in placed:
+            return F.col(quoted(column.name)).try_cast(type_text(column))
+        return F.col(f"__record.{quoted(column.name)}")
+
     return frame.select(
-        *[F.col(f"__record.{quoted(column.name)}").alias(column.name) for column in columns],
+        *[value(column).alias(column.name) for column in columns],
         corrupt.alias(CORRUPT),
-        *[F.col(name) for name in frame.columns if name != "__record"],
+        *[F.col(name) for name in frame.columns if name.startswith("__") and name != "__record"],
     )
 
 
@@ -110,7 +115,11 @@ def parse_text(lines: DataFrame, columns: tuple[ColumnDefinition, ...]) -> DataF
 
 
 def json_reason(
-    spark: SparkSession, columns: tuple[ColumnDefinition, ...], required: tuple[str, ...], text: str = "__raw"
+    spark: SparkSession,
+    columns: tuple[ColumnDefinition, ...],
+    required: tuple[str, ...],
+    options: dict[str, str],
+    text: str = "__raw",
 ) -> Column:
     """Return an expression over a text that says why it, as JSON, does not fit the columns."""
     raw = F.col(text)
@@ -122,7 +131,7 @@ def json_reason(
     for column in columns:
         value = F.get_json_object(raw, _json_path(column.name))
         kind = type_text(column)
-        one = _json(spark, text, (column,), {})
+        one = _json(spark, text, (column,), options)
         reasons.append(
             F.when(
                 value.isNotNull() & one[column.name].isNull(),

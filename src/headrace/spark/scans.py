@@ -106,16 +106,28 @@ def dead(spark: SparkSession, source: Stream | Table, place: Place) -> DataFrame
     frame = frame.filter(_verdict(frame, stream))
     required = required_columns(stream)
     kind = _format(stream, place)
-    if kind == "json" and "__text" not in frame.columns:
-        reason = records.json_reason(spark, stream.stored, required)
-    elif kind in _JSON_TEXT:
-        reason = records.json_reason(spark, stream.stored, required, "__text")
+    if kind in _JSON_TEXT:
+        text = "__text" if "__text" in frame.columns else "__raw"
+        reason = records.json_reason(spark, stream.stored, required, _written_as(stream, place), text)
     else:
         reason = records.columns_reason(_corrupt(frame, stream), required)
     if "__broken" in frame.columns:
         reason = F.coalesce(F.col("__broken"), reason)
     raw = F.make_valid_utf8(F.col("__raw"))
     return frame.select(raw.alias("raw"), reason.alias("reason"), F.col("__position").alias("position"))
+
+
+def _written_as(stream: Stream, place: Place) -> dict[str, str]:
+    """Return how the records of a stream are written, as Spark calls it."""
+    if stream.name.lower() in place.fed:
+        return {}
+    match stream.options:
+        case FilesSource() as options:
+            return files.format_options(options)
+        case KafkaSource() as options:
+            return _text_options(options)
+        case _:
+            return {}
 
 
 def _observed(frame: DataFrame, stream: Stream, place: Place) -> DataFrame:
@@ -274,7 +286,8 @@ def _format(stream: Stream, place: Place) -> str:
 def _records(spark: SparkSession, stream: Stream, place: Place, *, keep_raw: bool, traced: bool = False) -> DataFrame:
     """Return the stored columns, whether the record is corrupt, and the hidden columns.
 
-    JSON is read as lines. Where that is not faster, and no raw text is wanted, Spark's own reader of JSON reads it.
+    JSON is read as lines, so that a record means the same wherever it comes from; only ``verify = 'used'`` leaves files
+    to Spark's own reader.
     """
     options = stream.options
     if stream.name.lower() in place.fed:
@@ -323,11 +336,9 @@ def _files(
     if options.format == "text":
         return records.parse_text(files.read_lines(spark, options, path, placed=placed, since=since), stream.stored)
     if options.format == "json":
-        chosen = files.format_options(options)
-        fast = options.verify == "all" and records.is_fast_json(spark, stream.stored, chosen)
-        if keep_raw or fast:
+        if keep_raw or options.verify == "all":
             lines = files.read_lines(spark, options, path, placed=placed, since=since)
-            return records.parse_json(lines, stream.stored, chosen)
+            return records.parse_json(lines, stream.stored, files.format_options(options))
         schema = records.schema_text(stream.stored, f"{CORRUPT} STRING")
         return files.read_columns(spark, options, path, schema, placed=placed, since=since)
     if options.format == "csv":

@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from headrace.connectors.files.options import FilesSource, FilesTable
 from headrace.errors import HeadraceError, Span
@@ -15,8 +16,6 @@ INGESTED = "_metadata.file_modification_time AS __ingested_at"
 BLOCK = "_metadata.file_block_start AS __block"
 PLACE = (POSITION, INGESTED, BLOCK)
 """Where a record stands and when it came; reading it costs a tenth of the rest."""
-LINES = frozenset({"json", "text"})
-"""Formats that are read line by line, so that a line that does not parse is still there as it was."""
 
 
 def resolve_path(path: str, base: Path) -> str:
@@ -74,12 +73,16 @@ def check_readable(path: str, span: Span, *, now: bool) -> None:
 def read_lines(
     spark: SparkSession, options: FilesSource, path: str, *, placed: bool, since: datetime | None = None
 ) -> DataFrame:
-    """Return the lines of the files as a stream, and if wanted where they stand and when they came."""
+    """Return the lines of the files as a stream, and if wanted where they stand and when they came.
+
+    What folders such as ``day=2024-01-01`` say of their files comes as further columns.
+    """
     reader = spark.readStream.schema("value STRING")
     for name, value in batch_limits(options).items():
         reader = reader.option(name, value)
     lines = _modified(reader.text(as_stream_path(path)), since)
-    return lines.selectExpr("value AS __raw", *(PLACE if placed else ()))
+    folders = [lines[f"`{name}`"] for name in lines.columns if name != "value"]
+    return lines.select(F.col("value").alias("__raw"), *folders, *[F.expr(each) for each in PLACE if placed])
 
 
 def read_columns(

@@ -6,14 +6,12 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.json.JsonReadFeature;
 import java.io.IOException;
-import java.util.HashSet;
-import java.util.Set;
+import java.math.BigDecimal;
 import java.util.regex.Pattern;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.MapType;
-import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
@@ -22,18 +20,17 @@ import org.apache.spark.unsafe.types.UTF8String;
  * message would stop a job for good.
  */
 final class Exponents {
-  private static final Pattern SUSPECT = Pattern.compile("[0-9.][eE][-+]?[0-9]{5}");
-  private static final Pattern HUGE = Pattern.compile("[-+]?[0-9.]+[eE][-+]?0*[1-9][0-9]{4,}");
+  /** What a text must have somewhere: an exponent, or what one can hide behind. */
+  private static final Pattern SUSPECT = Pattern.compile("[0-9.][eE]|\\\\u|[^\\x00-\\x7f]");
+
+  private static final int MOST = 10_000;
   private static final JsonFactory FACTORY = lenient();
-
-  /** The names under which decimals stand. */
-  private final Set<String> names = new HashSet<>();
-
-  /** A map has any name. */
-  private boolean anyName;
+  private final StructType columns;
+  private final boolean hasDecimal;
 
   Exponents(StructType columns) {
-    gather(columns, null);
+    this.columns = columns;
+    hasDecimal = columns.existsRecursively(each -> each instanceof DecimalType);
   }
 
   /** Read on wherever Spark would, whatever its options are. */
@@ -45,28 +42,9 @@ final class Exponents {
     return builder.build();
   }
 
-  private void gather(DataType type, String name) {
-    if (type instanceof StructType struct) {
-      for (StructField field : struct.fields()) {
-        gather(field.dataType(), field.name());
-      }
-    } else if (type instanceof ArrayType array) {
-      gather(array.elementType(), name);
-    } else if (type instanceof MapType map) {
-      anyName |= holdsDecimal(map.valueType());
-      gather(map.valueType(), name);
-    } else if (type instanceof DecimalType) {
-      names.add(name);
-    }
-  }
-
-  private static boolean holdsDecimal(DataType type) {
-    return type.existsRecursively(each -> each instanceof DecimalType);
-  }
-
   /** Say whether a text has such a number. */
   boolean hugeIn(UTF8String given) {
-    if (names.isEmpty()) {
+    if (!hasDecimal) {
       return false;
     }
     String text = given.toString();
@@ -74,19 +52,51 @@ final class Exponents {
       return false;
     }
     try (JsonParser parser = FACTORY.createParser(text)) {
-      String name = null;
-      for (JsonToken token = parser.nextToken(); token != null; token = parser.nextToken()) {
-        if (token == JsonToken.FIELD_NAME) {
-          name = parser.currentName();
-        } else if (token.isScalarValue() && (anyName || names.contains(name))) {
-          if (HUGE.matcher(parser.getText().trim()).matches()) {
-            return true;
-          }
-        }
-      }
+      return parser.nextToken() == JsonToken.START_OBJECT && hugeIn(parser, columns);
     } catch (IOException error) {
       return false; // it is not JSON from here on, so Spark reads no further either
     }
+  }
+
+  /** Read the value that the parser stands at; type is null where nobody wants it. */
+  private static boolean hugeIn(JsonParser parser, DataType type) throws IOException {
+    JsonToken token = parser.currentToken();
+    if (token == JsonToken.START_OBJECT && (type instanceof StructType || type instanceof MapType)) {
+      while (parser.nextToken() == JsonToken.FIELD_NAME) {
+        DataType inner = type instanceof MapType map ? map.valueType() : field((StructType) type, parser.currentName());
+        parser.nextToken();
+        if (hugeIn(parser, inner)) {
+          return true;
+        }
+      }
+      return false;
+    }
+    if (token == JsonToken.START_ARRAY && type instanceof ArrayType array) {
+      for (JsonToken next = parser.nextToken(); next != null && next != JsonToken.END_ARRAY; next = parser.nextToken()) {
+        if (hugeIn(parser, array.elementType())) {
+          return true;
+        }
+      }
+      return false;
+    }
+    if (type instanceof DecimalType && token != null && token.isScalarValue()) {
+      return isHuge(parser.getText());
+    }
+    parser.skipChildren();
     return false;
+  }
+
+  private static DataType field(StructType type, String name) {
+    return type.getFieldIndex(name).isDefined() ? type.apply(name).dataType() : null;
+  }
+
+  /** Say whether a number, read as Spark reads it, has very many digits before or behind the point. */
+  private static boolean isHuge(String written) {
+    try {
+      BigDecimal number = new BigDecimal(written.replace(",", ""));
+      return number.signum() != 0 && Math.abs((long) number.scale()) > MOST;
+    } catch (NumberFormatException error) {
+      return false;
+    }
   }
 }

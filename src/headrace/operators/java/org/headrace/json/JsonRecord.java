@@ -5,33 +5,34 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
 import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
-import org.apache.spark.sql.catalyst.expressions.json.JsonToStructsEvaluator;
 import org.apache.spark.sql.classic.ExpressionUtils$;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 import org.headrace.rows.Generated;
 import org.headrace.rows.Scala;
-import scala.Option;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
- * A JSON text goes in, the row that it is comes out, as Spark's from_json has it, with a last column for a text that is
- * none. Texts as nearly all writers write them are read here, several times faster; all others by Spark.
+ * A JSON text goes in, the row that it is comes out, as Spark's reader of JSON files has it, with a last column for a text
+ * that is none. Texts as nearly all writers write them are read here, several times faster; all others by Spark.
  *
  * <p>It counts as not deterministic, so that Spark computes it once for a row and not for each column of it.
  */
 public final class JsonRecord extends Expression implements Serializable {
   private static final long serialVersionUID = 1L;
   private static final int LONGEST = 1_000_000;
+  private static final String LEGACY = "LEGACY";
 
   private final Expression text;
   private final StructType columns;
@@ -39,7 +40,8 @@ public final class JsonRecord extends Expression implements Serializable {
   private final String corrupt;
   private final HashMap<String, String> options;
   private final String zone;
-  private final JsonToStructsEvaluator spark;
+  private final boolean usual;
+  private transient SparkJson spark;
   private transient Line line;
   private transient PlainObject plain;
   private transient Exponents exponents;
@@ -51,11 +53,8 @@ public final class JsonRecord extends Expression implements Serializable {
     this.corrupt = corrupt;
     this.options = options;
     this.zone = zone;
-    type = columns.add(corrupt, DataTypes.StringType, true);
-    Map<String, String> all = new HashMap<>(options);
-    all.put("mode", "PERMISSIVE");
-    all.put("columnNameOfCorruptRecord", corrupt);
-    spark = new JsonToStructsEvaluator(Scala.map(all), type.asNullable(), corrupt, Option.apply(zone), false);
+    type = (StructType) columns.add(corrupt, DataTypes.StringType, true).asNullable(); // a text may lack anything
+    usual = !options.containsKey("timestampFormat") && !LEGACY.equals(SQLConf.get().legacyTimeParserPolicy().toString());
   }
 
   /**
@@ -72,14 +71,12 @@ public final class JsonRecord extends Expression implements Serializable {
     return ExpressionUtils$.MODULE$.column(new JsonRecord(read, type, corrupt, new HashMap<>(options), zone));
   }
 
-  /** Say whether texts are read here if they are plain; else the types or the options are such that only Spark can. */
-  public static boolean isFast(String columns, Map<String, String> options) {
-    return reader(StructType.fromDDL(columns), options, "UTC") != null;
-  }
-
   /** Return those of the texts that are read here, and not by Spark. */
   public static List<String> plain(List<String> texts, String columns, String zone) {
-    PlainObject reader = reader(StructType.fromDDL(columns), Map.of(), zone);
+    PlainObject reader = reader(StructType.fromDDL(columns), zone);
+    if (reader == null) {
+      return List.of();
+    }
     Line line = new Line();
     List<String> plain = new ArrayList<>();
     for (String text : texts) {
@@ -91,9 +88,9 @@ public final class JsonRecord extends Expression implements Serializable {
     return plain;
   }
 
-  private static PlainObject reader(StructType columns, Map<String, String> options, String zone) {
-    boolean usual = !options.containsKey("timestampFormat");
-    return usual ? Plain.struct(columns, columns.size() + 1, zone.equals("UTC")) : null;
+  /** Return what reads plain texts, or null where the types are such that only Spark can. */
+  private static PlainObject reader(StructType columns, String zone) {
+    return Plain.struct(columns, columns.size() + 1, zone.equals("UTC"));
   }
 
   /** Return the row of a text; public because generated code calls it. */
@@ -103,8 +100,9 @@ public final class JsonRecord extends Expression implements Serializable {
     }
     if (line == null) {
       line = new Line();
-      plain = reader(columns, options, zone);
+      plain = usual ? reader(columns, zone) : null;
       exponents = new Exponents(columns);
+      spark = new SparkJson(type, corrupt, options, zone);
     }
     if (plain != null && given.numBytes() <= LONGEST) {
       line.of(given);
@@ -113,8 +111,8 @@ public final class JsonRecord extends Expression implements Serializable {
         return (InternalRow) row;
       }
     }
-    Object row = exponents.hugeIn(given) ? null : spark.evaluate(given);
-    return row == null ? corrupt(given) : (InternalRow) row;
+    InternalRow row = exponents.hugeIn(given) ? null : spark.read(given);
+    return row == null ? corrupt(given) : row;
   }
 
   private InternalRow corrupt(UTF8String given) {
@@ -141,6 +139,11 @@ public final class JsonRecord extends Expression implements Serializable {
   @Override
   public boolean foldable() {
     return false;
+  }
+
+  @Override
+  public boolean stateful() {
+    return true;
   }
 
   @Override
@@ -176,5 +179,20 @@ public final class JsonRecord extends Expression implements Serializable {
   @Override
   public boolean canEqual(Object other) {
     return other instanceof JsonRecord;
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof JsonRecord that
+        && text.equals(that.text)
+        && columns.equals(that.columns)
+        && corrupt.equals(that.corrupt)
+        && options.equals(that.options)
+        && zone.equals(that.zone);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(text, columns, corrupt, options, zone);
   }
 }

@@ -125,15 +125,17 @@ final class Line {
 
   private boolean unescaped() {
     from = at;
+    boolean ascii = true;
     while (at < end) {
       byte next = bytes[at++];
       if (next == '"') {
         to = at - 1;
-        return true;
+        return ascii || UTF8String.fromBytes(bytes, from, to - from).isValid();
       }
-      if (next == '\\' || next < ' ') {
+      if (next == '\\' || (next >= 0 && next < ' ')) {
         return false;
       }
+      ascii &= next >= 0;
     }
     return false;
   }
