@@ -2,7 +2,7 @@
 CREATE STREAM cards (
   transaction_id STRING, account_id STRING, ts TIMESTAMP, amount DOUBLE, country STRING, kind STRING,
   WATERMARK FOR ts AS ts - INTERVAL ${DELAY} MILLISECONDS
-) WITH (connector = 'files', path = '${DATA}/cards.jsonl', format = 'json');
+) WITH (connector = 'files', path = '${CARDS}', format = 'json');
 
 SELECT * FROM (SELECT * FROM cards WHERE kind = 'purchase') MATCH_RECOGNIZE (
   PARTITION BY account_id ORDER BY ts

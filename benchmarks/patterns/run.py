@@ -1,18 +1,22 @@
 """Patterns over generated events go in, events per second come out.
 
-    python benchmarks/patterns/run.py [p1 p2 p3] [--events 1000000] [--rounds 8] [--data D] [--peers F]
+    python benchmarks/patterns/run.py [p1 p2 p3] [--events 1000000] [--rounds 8] [--batches 10] [--data D] [--peers F]
 
 Each pattern runs to its end in one warm session, its rows computed and thrown away; the best round counts. `seconds` is
 from the call to its return, planning and the start of the query included; `job_seconds` is of the batches alone, as
-Spark reports it, and events_per_s goes by it. --data keeps the events for the next time. --peers names a folder with
+Spark reports it, and events_per_s goes by it. It does so twice: over one file, which one batch takes whole, with
+nothing to remember; and as a stream, `in_batches`, over the same events in several files, one to a batch, with state, watermark
+and timers. --data keeps the events for the next time. --peers names a folder with
 cep/flink_cep.py and flink/v/, Flink's environment, which then searches for the same patterns in the same files, with
 one and with two subtasks, of which the better counts, between two turns of ours, as many rounds of each. Its figures
 mean the same: `seconds` with planning and start, `job_seconds` as Flink reports it. The engines must find as many
-matches, or the ratios mean nothing. `ratio` is of the jobs alone, `ratio_in_all` of the seconds.
+matches, or the ratios mean nothing. `ratio` is of the jobs alone, `ratio_in_all` of the seconds, `ratio_in_batches` of
+the jobs where ours is the stream.
 """
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -39,14 +43,33 @@ def events_in(folder: Path, events: int) -> Path:
     return folder
 
 
-def application(pattern: str, data: Path, *, thrown_away: bool) -> Application:
-    """Return the application of a pattern; its rows may be computed and thrown away."""
+def parts_in(folder: Path, count: int) -> Path:
+    """Return the folder of the same events in so many files, made if they are not there."""
+    parts = folder / f"in_{count}"
+    if not parts.is_dir():
+        lines = (folder / "cards.jsonl").read_bytes().splitlines(keepends=True)
+        making = folder / f".in_{count}"
+        making.mkdir()
+        for number in range(count):
+            several = lines[number * len(lines) // count : (number + 1) * len(lines) // count]
+            file = making / f"{number:04d}.jsonl"
+            file.write_bytes(b"".join(several))
+            os.utime(file, (number, number))  # they are taken in this order
+        making.rename(parts)
+    return parts
+
+
+def application(pattern: str, data: Path, *, thrown_away: bool, batches: int = 0) -> Application:
+    """Return the application of a pattern; its rows may be computed and thrown away, its events come in batches."""
     text = (HERE / f"{pattern}.sql").read_text("utf-8")
     if thrown_away:
         definitions, select, query = text.rpartition("\nSELECT ")
         text = f"{definitions}\nCREATE SINK answer WITH (connector = 'noop') AS{select}{query}"
     delay = json.loads((data / "meta.json").read_text())["out_of_order_ms"]
-    filled = fill(text, pattern, {"DATA": str(data), "DELAY": str(delay)})
+    cards = parts_in(data, batches) if batches else data / "cards.jsonl"
+    if batches:
+        text = text.replace("format = 'json'", "format = 'json', max_files_per_batch = 1", 1)
+    filled = fill(text, pattern, {"CARDS": str(cards), "DELAY": str(delay)})
     return Application(directory=HERE, name=pattern).add(filled)
 
 
@@ -72,22 +95,23 @@ class Batches(StreamingQueryListener):
         self.ended.set()
 
 
-def headrace(pattern: str, data: Path) -> tuple[float, float]:
+def headrace(pattern: str, data: Path, batches: int = 0) -> tuple[float, float]:
     """Return the seconds that Headrace takes for a pattern, in all and for its batches."""
-    app = application(pattern, data, thrown_away=True)
-    streams, batches = app.session().streams, Batches()
-    streams.addListener(batches)
+    app = application(pattern, data, thrown_away=True, batches=batches)
+    streams, told = app.session().streams, Batches()
+    streams.addListener(told)
     started = time.perf_counter()
     app.run_once()
     seconds = time.perf_counter() - started
-    batches.ended.wait(10)
-    streams.removeListener(batches)
-    return seconds, batches.seconds
+    told.ended.wait(10)
+    streams.removeListener(told)
+    return seconds, told.seconds
 
 
-def matches(pattern: str, data: Path) -> int:
+def matches(pattern: str, data: Path, batches: int = 0) -> int:
     """Return how many matches Headrace finds."""
-    return sum(len(answer.rows()) for answer in application(pattern, data, thrown_away=False).run_once())
+    answers = application(pattern, data, thrown_away=False, batches=batches).run_once()
+    return sum(len(answer.rows()) for answer in answers)
 
 
 def flink(pattern: str, data: Path, peers: Path, rounds: int, subtasks: int) -> list[dict[str, Any]]:
@@ -101,13 +125,24 @@ def flink(pattern: str, data: Path, peers: Path, rounds: int, subtasks: int) -> 
 def measure(pattern: str, data: Path, options: argparse.Namespace) -> dict[str, object]:
     """Return the figures of one pattern."""
     runs = []
-    rounds = [headrace(pattern, data) for _ in range(options.rounds)]
+
+    def ours() -> list[tuple[float, float, float]]:
+        several = range(options.rounds)
+        return [(*headrace(pattern, data), headrace(pattern, data, options.batches)[1]) for _ in several]
+
+    rounds = ours()
     if options.peers is not None:  # ours before and after theirs: a machine is not equally fast all the time
         runs = [run for n in (1, 2) for run in flink(pattern, data, options.peers, options.rounds, n)]
-        rounds += [headrace(pattern, data) for _ in range(options.rounds)]
-    seconds, job = (min(times) for times in zip(*rounds, strict=True))
-    figures: dict[str, object] = {"pattern": pattern, "events": options.events, "matches": matches(pattern, data)}
+        rounds += ours()
+    seconds, job, streamed = (min(times) for times in zip(*rounds, strict=True))
+    found = [matches(pattern, data, batches) for batches in (0, options.batches)]
+    figures: dict[str, object] = {"pattern": pattern, "events": options.events, "matches": found[0]}
     figures |= {"seconds": round(seconds, 2), "job_seconds": round(job, 2), "events_per_s": round(options.events / job)}
+    figures |= {"in_batches": options.batches, "matches_in_batches": found[1]}
+    figures |= {
+        "job_seconds_in_batches": round(streamed, 2),
+        "events_per_s_in_batches": round(options.events / streamed),
+    }
     if runs:
         theirs, their_job = (min(run[name] for run in runs) for name in ("seconds", "job_seconds"))
         figures |= {
@@ -116,6 +151,7 @@ def measure(pattern: str, data: Path, options: argparse.Namespace) -> dict[str, 
             "flink_job_seconds": their_job,
             "ratio": round(their_job / job, 2),
             "ratio_in_all": round(theirs / seconds, 2),
+            "ratio_in_batches": round(their_job / streamed, 2),
         }
     return figures
 
@@ -126,6 +162,7 @@ def main() -> None:
     parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="p1, p2, p3; all without it")
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--batches", type=int, default=10, help="of the stream")
     parser.add_argument("--data", type=Path, help="folder of the events; a temporary one without it")
     parser.add_argument("--peers", type=Path, help="folder of other engines to run beside")
     options = parser.parse_args()
