@@ -1,5 +1,7 @@
 """A URL goes in, sessions on a database with the tables of this version come out."""
 
+import sqlite3
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -22,6 +24,8 @@ MIGRATIONS = Path(__file__).with_name("migrations")
 _READING = "headrace_reading"
 CONNECTIONS = 32
 """To a file of SQLite: those who wait for the writer each hold one, and must not keep readers from theirs."""
+PATIENCE = 30
+"""Seconds that one who wants to write waits for others."""
 
 
 class Database:
@@ -131,8 +135,22 @@ def _options_for_reading(engine: Engine) -> dict[str, Any]:
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
     """Let readers and a writer go on side by side, and let SQLAlchemy begin transactions itself."""
     connection.isolation_level = None
-    for pragma in ("busy_timeout = 30000", "journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+    connection.execute(f"PRAGMA busy_timeout = {PATIENCE * 1000}")
+    _write_ahead(connection, time.monotonic() + PATIENCE)
+    for pragma in ("synchronous = FULL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _write_ahead(connection: Any, until: float) -> None:
+    """Let a new database keep a log of what is written; SQLite does not wait for others to let go of it for that."""
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.05)
 
 
 def _begin_sqlite(connection: Connection) -> None:
