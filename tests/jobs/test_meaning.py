@@ -53,6 +53,10 @@ JOINED = f"""
 CREATE MATERIALIZED VIEW o AS SELECT s.k, r.v FROM s JOIN r
   ON s.k = r.k AND r.at BETWEEN s.at AND s.at + INTERVAL 1 MINUTE;
 """
+RANKED = f"""
+{STREAM}
+CREATE MATERIALIZED VIEW o AS SELECT k, v, rank() OVER (PARTITION BY k ORDER BY v NULLS LAST) AS place FROM s;
+"""
 NAMED = f"{STREAM} CREATE MATERIALIZED VIEW o (x, y) AS SELECT DISTINCT v, w FROM s;"
 MATCH = f"""
 {STREAM}
@@ -177,6 +181,14 @@ REBUILT = {
         "SET spark.sql.ansi.enabled = false; CREATE STREAM",
         "SET spark.sql.ansi.enabled is false",
     ),
+    "how long a view remembers": (
+        MOST,
+        "VIEW o AS",
+        "VIEW o WITH (ttl = '1 day') AS",
+        "ttl of o is 1 day, which is new",
+    ),
+    "distinct values": (MOST.replace("max(v)", "count(v)"), "count(v)", "count(DISTINCT v)", "DISTINCT v"),
+    "the order in which rows are compared": (RANKED, "NULLS LAST", "NULLS FIRST", "compare rows"),
     "the key of a view": (NAMED, "(x, y)", "(x, y) WITH (key = 'x')", "its key was (x, y) and is (x)"),
 }
 

@@ -17,6 +17,8 @@ CREATE MATERIALIZED VIEW o AS SELECT k, max(c) AS m FROM s GROUP BY k;
 class Notes(dict):
     """A folder in memory."""
 
+    path = "state"
+
     def make(self):
         return self
 
@@ -33,7 +35,7 @@ def checked(tmp_path):
 
     def check_text(text, folder):
         plan = plan_text(text, "app", tmp_path, {})
-        check(plan.outputs[0], plan, folder, "state", None)
+        check(plan.outputs[0], plan, folder)
         return json.loads(folder[FILE])
 
     return check_text

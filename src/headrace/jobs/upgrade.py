@@ -91,14 +91,14 @@ def clear(state: Path, folders: Iterable[str], queries: Iterable[str], applicati
 
 
 def _queries(plan: Plan) -> list[_Query]:
-    from headrace.spark.fingerprint import TOGETHER, fingerprint
+    from headrace.spark.fingerprint import fingerprint
     from headrace.spark.run import whole
 
     found = []
     for group in groups(plan.outputs):
         together = Relation(Union(tuple(whole(output) for output in group)), (), Kind.CHANGELOG)
-        named = Output("together", together, None, TOGETHER)
-        found.append(_Query(query_folder(group), group, fingerprint(named, plan), True))
+        named = Output("together", together, None, "views")
+        found.append(_Query(query_folder(group), group, fingerprint(named, plan, group), True))
     for output in plan.outputs:
         if not takes_changes(output):
             streaming = output.relation.kind is not Kind.STATIC

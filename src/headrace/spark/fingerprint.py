@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from difflib import unified_diff
 from typing import Any
 
+from headrace.connectors.durations import duration_text
 from headrace.errors import PlanError, Span
 from headrace.plan.application import Output, Plan
 from headrace.plan.explain import Described, Node, tree
@@ -14,21 +15,27 @@ from headrace.spark.storage import Folder
 
 FILE = "plan.json"
 MEMBERS = "outputs"
-TOGETHER = "views"
-"""The role of an output that stands for several, which are one query; its step is the union of theirs."""
 
 
-def fingerprint(output: Output, plan: Plan) -> dict[str, object]:
-    """Return what of a plan a checkpoint depends on: its steps, and what these are about."""
+def fingerprint(output: Output, plan: Plan, members: Sequence[Output] = ()) -> dict[str, object]:
+    """Return what of a plan a checkpoint depends on: its steps, and what these are about.
+
+    ``members`` are the outputs that are one query, if the output stands for such; its step is the union of theirs.
+    """
     lines: list[str] = []
     step = output.relation.step
     _lines(tree(step), lines)
-    members = step.inputs if output.role == TOGETHER and isinstance(step, Union) else (step,)
+    steps = step.inputs if members and isinstance(step, Union) else (step,)
+    remembered = {
+        f"ttl of {each.name.lower()}": duration_text(each.view.ttl)
+        for each in members or (output,)
+        if each.view is not None and each.view.ttl is not None
+    }
     return {
         "version": 2,
         "shuffle_partitions": plan.settings.shuffle_partitions,
         "steps": lines,
-        "facts": {**settings_facts(plan.settings), **facts(members, plan.functions)},
+        "facts": {**settings_facts(plan.settings), **facts(steps, plan.functions), **remembered},
     }
 
 
@@ -62,9 +69,9 @@ def _changed(old: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     return found
 
 
-def check(output: Output, plan: Plan, folder: Folder, state: str, span: Span | None) -> None:
+def check(output: Output, plan: Plan, folder: Folder, members: Sequence[Output] = ()) -> None:
     """Raise if the folder holds the checkpoint of another query; else note whose checkpoint it is."""
-    now = fingerprint(output, plan)
+    now = fingerprint(output, plan, members)
     old_text = folder.read(FILE)
     old = now if old_text is None else json.loads(old_text)
     found = changes(old, now)
@@ -76,8 +83,8 @@ def check(output: Output, plan: Plan, folder: Folder, state: str, span: Span | N
         f'the query of "{output.name}" is not the one that its checkpoint was made by',
         detail="What changed: " + " | ".join(found[:8]) + (" | …" if len(found) > 8 else "") + ".",
         hint="Undo the change to go on where the last run stopped, or start anew with --fresh, "
-        f"which deletes what was remembered in {state}.",
-        span=span,
+        f"which deletes what was remembered in {folder.path}.",
+        span=output.span,
     )
 
 
