@@ -264,6 +264,28 @@ def test_a_changed_query_is_refused_on_its_old_checkpoint(tmp_path):
     assert "--fresh" in caught.value.hint
 
 
+def test_a_changed_type_is_refused_on_an_old_checkpoint_and_a_column_that_is_not_read_is_not(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.jsonl").write_text('{"id": 1, "x": 2}\n')
+    query = "CREATE MATERIALIZED VIEW v AS SELECT x, count(*) AS n FROM s GROUP BY x;"
+    application(tmp_path, query).start().process_available().stop()
+    note = tmp_path / ".headrace" / "app" / "v" / "plan.json"
+    noted = json.loads(note.read_text())
+    note.write_text(json.dumps({"version": 1, **{name: noted[name] for name in ("shuffle_partitions", "steps")}}))
+    (tmp_path / "in" / "b.jsonl").write_text('{"id": 2, "x": 2}\n')
+    app = application(tmp_path, query, extra=", more STRING").start().process_available()
+    assert app.rows("v") == [{"x": 2.0, "n": 2}]
+    app.stop()
+    assert json.loads(note.read_text()) == noted
+    text = (tmp_path / "app.sql").read_text()
+    (tmp_path / "app.sql").write_text(text.replace("x DOUBLE", "x STRING"))
+    with pytest.raises(HeadraceError) as caught:
+        Application.load(tmp_path / "app.sql").start()
+    assert "is not the one that its checkpoint was made by" in caught.value.message
+    assert caught.value.detail == "What changed: column x of s is now STRING."
+    assert "--fresh" in caught.value.hint
+
+
 def test_a_failing_expression_and_a_failing_function_are_told_without_a_trace(tmp_path):
     (tmp_path / "mine.py").write_text("def broken(x):\n    raise ValueError(f'no {x}')\n")
     (tmp_path / "in").mkdir()

@@ -3,7 +3,6 @@
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import unified_diff
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -99,18 +98,20 @@ def _queries(plan: Plan) -> list[_Query]:
     for group in groups(plan.outputs):
         together = Relation(Union(tuple(whole(output) for output in group)), (), Kind.CHANGELOG)
         named = Output("together", together, None, "views")
-        found.append(_Query(query_folder(group), group, fingerprint(named, plan.settings), True))
+        found.append(_Query(query_folder(group), group, fingerprint(named, plan, group), True))
     for output in plan.outputs:
         if not takes_changes(output):
             streaming = output.relation.kind is not Kind.STATIC
-            found.append(_Query(output.name.lower(), (output,), fingerprint(output, plan.settings), streaming))
+            found.append(_Query(output.name.lower(), (output,), fingerprint(output, plan), streaming))
     return found
 
 
 def _keeps(query: _Query, before: _Query | None) -> bool:
+    from headrace.spark.fingerprint import changes
+
     if before is None or (query.folder, query.names) != (before.folder, before.names):
         return False
-    if query.fingerprint != before.fingerprint:
+    if changes(before.fingerprint, query.fingerprint):
         return False
     return all(_placed(a) == _placed(b) for a, b in zip(query.members, before.members, strict=True))
 
@@ -183,25 +184,15 @@ def _why_together(query: _Query, before: _Query, others: Sequence[str], old: Pla
 
 def _difference(earlier: Output, later: Output, old: Plan, new: Plan) -> str | None:
     """Return what changed of an output's own, None if nothing did."""
-    from headrace.spark.fingerprint import fingerprint
+    from headrace.spark.fingerprint import changes, fingerprint
 
-    then, now = fingerprint(earlier, old.settings)["steps"], fingerprint(later, new.settings)["steps"]
-    if then != now:
-        lines = [
-            line
-            for line in unified_diff(_lines(then), _lines(now), lineterm="", n=0)
-            if not line.startswith(("---", "+++", "@@"))
-        ]
-        return "its query changed: " + " | ".join(lines[:6]) + (" | …" if len(lines) > 6 else "")
+    if found := changes(fingerprint(earlier, old), fingerprint(later, new)):
+        return "its query changed: " + " | ".join(found[:6]) + (" | …" if len(found) > 6 else "")
     if earlier.key != later.key:
         return f"its key was {_columns(earlier.key)} and is {_columns(later.key)}"
     if _placed(earlier) != _placed(later):
         return "it is kept in another place, or for another time"
     return None
-
-
-def _lines(steps: object) -> list[str]:
-    return [str(line).strip() for line in steps] if isinstance(steps, list) else []
 
 
 def _columns(key: Sequence[str]) -> str:

@@ -115,7 +115,8 @@ def _in_real_time(output: Output, settings: Settings) -> Output:
 def define_relation(plan: Plan, name: str, fields: tuple[Field, ...], kind: Kind, times: frozenset[str]) -> None:
     """Make a relation that a program has defined known to later statements."""
     plan.names[name.lower()] = "RELATION"
-    plan.relations[name.lower()] = Relation(ReadRelation(name.lower(), kind is Kind.STATIC), fields, kind, times)
+    step = ReadRelation(name.lower(), kind is Kind.STATIC, fields)
+    plan.relations[name.lower()] = Relation(step, fields, kind, times)
 
 
 def define_import(plan: Plan, what: Import) -> None:

@@ -112,6 +112,7 @@ class ReadRelation:
 
     name: str
     static: bool = False
+    fields: tuple[Field, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

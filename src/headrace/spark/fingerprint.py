@@ -1,24 +1,42 @@
 """What a checkpoint was made by: a plan goes in, an error comes out if the old checkpoint cannot go on with it."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import unified_diff
+from typing import Any
 
+from headrace.connectors.durations import duration_text
 from headrace.errors import PlanError, Span
-from headrace.plan.application import Output
+from headrace.plan.application import Output, Plan
 from headrace.plan.explain import Described, Node, tree
-from headrace.plan.settings import Settings
+from headrace.plan.facts import UNKNOWN, facts, settings_facts
+from headrace.plan.steps import Union
 from headrace.spark.storage import Folder
 
 FILE = "plan.json"
 MEMBERS = "outputs"
 
 
-def fingerprint(output: Output, settings: Settings) -> dict[str, object]:
-    """Return what of a plan a checkpoint depends on."""
+def fingerprint(output: Output, plan: Plan, members: Sequence[Output] = ()) -> dict[str, object]:
+    """Return what of a plan a checkpoint depends on: its steps, and what these are about.
+
+    ``members`` are the outputs that are one query, if the output stands for such; its step is the union of theirs.
+    """
     lines: list[str] = []
-    _lines(tree(output.relation.step), lines)
-    return {"version": 1, "shuffle_partitions": settings.shuffle_partitions, "steps": lines}
+    step = output.relation.step
+    _lines(tree(step), lines)
+    steps = step.inputs if members and isinstance(step, Union) else (step,)
+    remembered = {
+        f"ttl of {each.name.lower()}": duration_text(each.view.ttl)
+        for each in members or (output,)
+        if each.view is not None and each.view.ttl is not None
+    }
+    return {
+        "version": 2,
+        "shuffle_partitions": plan.settings.shuffle_partitions,
+        "steps": lines,
+        "facts": {**settings_facts(plan.settings), **facts(steps, plan.functions), **remembered},
+    }
 
 
 def _lines(node: Node, lines: list[str]) -> None:
@@ -29,27 +47,44 @@ def _lines(node: Node, lines: list[str]) -> None:
         _lines(each, lines)
 
 
-def check(output: Output, settings: Settings, folder: Folder, state: str, span: Span | None) -> None:
+def changes(old: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Return what changed between two fingerprints, as people read it; nothing if a checkpoint can go on.
+
+    What version 1 did not note is not known to have changed.
+    """
+    lines = unified_diff(_shown(old), _shown(now), lineterm="", n=0)
+    found = [line for line in lines if not line.startswith(("---", "+++", "@@"))]
+    return found if "facts" not in old else found + _changed(old["facts"], now["facts"])
+
+
+def _changed(old: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    found = []
+    for name in {**old, **now}:
+        if name not in now:
+            found.append(f"{name} was {old[name] or 'there'}")
+        elif name not in old:
+            found.append(f"{name} is {now[name] or 'there'}, which is new")
+        elif old[name] != now[name] and UNKNOWN not in (old[name], now[name]):
+            found.append(f"{name} is now {now[name]}")
+    return found
+
+
+def check(output: Output, plan: Plan, folder: Folder, members: Sequence[Output] = ()) -> None:
     """Raise if the folder holds the checkpoint of another query; else note whose checkpoint it is."""
-    now = fingerprint(output, settings)
+    now = fingerprint(output, plan, members)
     old_text = folder.read(FILE)
-    if old_text is None:
-        folder.make().write(FILE, json.dumps(now, indent=1))
+    old = now if old_text is None else json.loads(old_text)
+    found = changes(old, now)
+    if not found:
+        if old_text is None or old != now:
+            folder.make().write(FILE, json.dumps(now, indent=1))
         return
-    old = json.loads(old_text)
-    if old == now:
-        return
-    changes = [
-        line
-        for line in unified_diff(_shown(old), _shown(now), lineterm="", n=0)
-        if not line.startswith(("---", "+++", "@@"))
-    ]
     raise PlanError(
         f'the query of "{output.name}" is not the one that its checkpoint was made by',
-        detail="What changed: " + " | ".join(changes[:8]) + (" | …" if len(changes) > 8 else "") + ".",
+        detail="What changed: " + " | ".join(found[:8]) + (" | …" if len(found) > 8 else "") + ".",
         hint="Undo the change to go on where the last run stopped, or start anew with --fresh, "
-        f"which deletes what was remembered in {state}.",
-        span=span,
+        f"which deletes what was remembered in {folder.path}.",
+        span=output.span,
     )
 
 
@@ -82,7 +117,5 @@ def _other_outputs(before: list[str], now: list[str], state: Folder, span: Span 
     )
 
 
-def _shown(plan: dict[str, object]) -> list[str]:
-    steps = plan["steps"]
-    lines = [str(line).strip() for line in steps] if isinstance(steps, list) else []
-    return [f"SET shuffle_partitions = {plan['shuffle_partitions']}", *lines]
+def _shown(plan: Mapping[str, Any]) -> list[str]:
+    return [f"SET shuffle_partitions = {plan['shuffle_partitions']}", *(line.strip() for line in plan["steps"])]

@@ -120,7 +120,7 @@ class Run:
         frame = self._changes(output, step) if maintained else self.lowering.frame(step)
         self.place.real_time = False
         if remember:
-            fingerprint.check(output, self.plan.settings, folder, folder.path, output.span)
+            fingerprint.check(output, self.plan, folder)
         if self.lowering.parted and isinstance(publish, KafkaOutput):
             publish.named = self.lowering.parts()
         running = Running(output, frame, publish, self.place, trigger, frame.isStreaming, real_time=real_time)
@@ -148,7 +148,7 @@ class Run:
         if remember:
             members = [output.name for output in outputs]
             fingerprint.check_members(members, self.place.folder(), query_folder(outputs), named.span)
-            fingerprint.check(named, self.plan.settings, folder, folder.path, named.span)
+            fingerprint.check(named, self.plan, folder, outputs)
         publish = Together(parts, _source_names(together.step, self.place))
         forgets = not self.place.bounded and any(output.view and output.view.ttl for output in outputs)
         trigger = {"processingTime": FORGETTING} if forgets else trigger
