@@ -1,10 +1,14 @@
 """Views by REST: rows, keys, SQL, changes; and what is followed goes on where it was."""
 
 import asyncio
+import threading
+
+import pytest
 
 from headrace.jobs.states import State
 from headrace.server.access.decisions import SYSTEM
 from headrace.server.application import PREFIX
+from headrace.values import json_text
 from support.rest_server import RestServer, Visitor, parsed, streamed
 from support.waiting import PATIENCE
 
@@ -60,6 +64,53 @@ def test_changes_are_followed_and_taken_up_again(server: RestServer, developer: 
     assert rest["id"] == str(third)
     page = developer.get("/views/totals/changes", params={"after": second}).json()
     assert [each["batch"] for each in page["batches"]] == [third] == [page["next"]]
+
+
+def test_a_large_batch_comes_in_parts_that_are_taken_up_again(server: RestServer, developer: Visitor) -> None:
+    server.submit(developer)
+    rows = [(f"k{number:04}", number) for number in range(2500)]
+    with server.totals() as totals:
+        first = totals.take(rows)
+        second = totals.take([("z", 1)], rows[:1500])
+    path = "/views/totals/changes/events?after=start"
+    parts = developer.events(path, 5)
+    assert [each["id"] for each in parts] == [
+        f"{first}:1000",
+        f"{first}:2000",
+        f"{first}",
+        f"{second}:1000",
+        f"{second}",
+    ]
+    assert [each["data"]["more"] for each in parts] == [True, True, False, True, False]
+    told = [(each["change"], each["row"]["k"]) for part in parts for each in part["data"]["changes"]]
+    assert told == [*(("insert", k) for k, _ in rows), *(("delete", k) for k, _ in rows[:1500]), ("insert", "z")]
+    for place, part in enumerate(parts[:-1]):
+        assert developer.events(path, 4 - place, **{"Last-Event-ID": part["id"]}) == parts[place + 1 :]
+
+
+def test_events_are_put_into_words_beside_the_event_loop(server: RestServer, developer: Visitor, monkeypatch) -> None:
+    server.submit(developer)
+    with server.totals() as totals:
+        totals.take([("a", 1)])
+    threads = []
+
+    def noted(value: object) -> str:
+        threads.append(threading.current_thread())
+        return json_text(value)
+
+    monkeypatch.setattr("headrace.server.rest.sse.json_text", noted)
+    assert developer.events("/views/totals/changes/events?after=start", 1)
+    assert threads
+    assert threading.main_thread() not in threads
+
+
+@pytest.mark.parametrize("last", ["9" * 5000, "1:" + "9" * 5000, "x", "1:", "-1", "²"])
+def test_a_place_that_is_none_is_refused(server: RestServer, developer: Visitor, last: str) -> None:
+    server.submit(developer)
+    with server.totals() as totals:
+        totals.take([("a", 1)])
+    answer = developer.get("/views/totals/changes/events", headers={"Last-Event-ID": last.encode("latin-1", "ignore")})
+    assert (answer.status_code, answer.json()["title"]) == (422, "changes cannot be followed from there")
 
 
 def test_logs_and_figures_are_followed_and_taken_up_again(server: RestServer, developer: Visitor) -> None:

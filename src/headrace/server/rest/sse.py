@@ -72,7 +72,7 @@ async def _lines(
             except HeadraceError as error:
                 yield _problem(error)
                 return
-            yield _event(happening)
+            yield await to_thread.run_sync(_event, happening)  # many rows take long
             coming = asyncio.ensure_future(anext(happenings))
     finally:
         with CancelScope(shield=True):  # a client that leaves cancels whatever waits, and so would the tidying up be
