@@ -179,7 +179,7 @@ def open_services(settings: Settings, *, clock: Clock | None = None, passwords: 
     )
     views = Views(jobs, plans, control.access, settings.query_limit)
     catalog = Catalog(jobs, plans, control.access)
-    shown, alerts = ShownRows(jobs, plans, views), Alerts(alarms, jobs, database, clock.now)
+    shown, alerts = ShownRows(jobs, plans, views, control.access), Alerts(alarms, jobs, database, clock.now)
     return Services(
         settings=settings,
         database=database,
