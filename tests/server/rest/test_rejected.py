@@ -110,7 +110,9 @@ def test_rows_of_a_closed_console_sink_are_not_shown(
     server.submit(developer, text=TEXT + SCREEN)
     folder = server.jobs.folder_of(server.jobs.show("shop")).make()
     at = "2026-01-01T00:00:00+00:00"
-    folder.write_last_rows([LastRow(name, 1, at, "insert", "{}") for name in ("query_1", "screen", "screen_2", "removed")])
+    folder.write_last_rows(
+        [LastRow(name, 1, at, "insert", "{}") for name in ("query_1", "screen", "screen_2", "removed")]
+    )
 
     def outputs(visitor: Visitor) -> list[str]:
         return [each["output"] for each in visitor.get("/jobs/shop/rows").json()["items"]]

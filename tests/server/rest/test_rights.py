@@ -198,6 +198,23 @@ def test_secrets_of_a_text_are_for_who_may_change_it(server: RestServer, develop
     assert developer.get("/jobs/shop/versions").json()["items"][0]["variables"] == ["BEHAVE"]
 
 
+def test_passwords_inside_of_options_are_not_told(server: RestServer, developer, viewer) -> None:
+    text = (
+        "CREATE STREAM s (v INT) WITH (connector = 'kafka', bootstrap_servers = 'b:1', topic = 't', format = 'avro',"
+        " schema_registry = 'http://ann:hush@h:1');\n"
+        "CREATE SINK out WITH (connector = 'postgres', url = 'postgresql://db/shop?user=ann&password=hush', table = 't',"
+        " key = 'v') AS SELECT v FROM s;\n"
+        "CREATE SINK more WITH (connector = 'postgres', url = 'host=h password=hush', table = 't', key = 'v')"
+        " AS SELECT v FROM s;\n"
+    )
+    server.submit(developer, text=text)
+    for path in ("/catalog", "/catalog/s", "/jobs/shop/versions", "/jobs/shop/topology"):
+        answer = viewer.get(path)
+        assert answer.status_code == 200
+        assert "hush" not in answer.text, path
+    assert viewer.get("/catalog/s").json()["options"]["schema_registry"] == "http://ann:****@h:1"
+
+
 def test_a_token_narrowed_to_a_role_may_no_more(server: RestServer, developer) -> None:
     token = server.with_token(developer, "viewer")
     assert token.get("/jobs").status_code == 200
