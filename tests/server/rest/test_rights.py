@@ -189,6 +189,16 @@ def test_a_list_opens_one_job_to_one_user(server: RestServer, admin, viewer) -> 
     assert viewer.get("/jobs/shop").status_code == 404
 
 
+def test_a_name_of_any_letters_can_be_denied(server: RestServer, admin, viewer) -> None:
+    text = APPLICATION.replace("totals", "`größe und maß`")
+    server.submit(admin, text=text)
+    assert viewer.get("/views/größe und maß").status_code == 200
+    entry = {"effect": "deny", "kind": "view", "pattern": "größe und maß", "user": "vera", "role": "viewer"}
+    assert admin.post("/access", entry).status_code == 201
+    assert viewer.get("/views/größe und maß").status_code == 404
+    assert admin.post("/access", entry | {"pattern": "a\x7fb"}).status_code == 422
+
+
 def test_secrets_of_a_text_are_for_who_may_change_it(server: RestServer, developer, viewer) -> None:
     text = APPLICATION + "-- password = 'hush'\n"
     server.submit(developer, text=text)
@@ -202,8 +212,8 @@ def test_passwords_inside_of_options_are_not_told(server: RestServer, developer,
     text = (
         "CREATE STREAM s (v INT) WITH (connector = 'kafka', bootstrap_servers = 'b:1', topic = 't', format = 'avro',"
         " schema_registry = 'http://ann:hush@h:1');\n"
-        "CREATE SINK out WITH (connector = 'postgres', url = 'postgresql://db/shop?user=ann&password=hush', table = 't',"
-        " key = 'v') AS SELECT v FROM s;\n"
+        "CREATE SINK out WITH (connector = 'postgres', url = 'postgresql://db/shop?user=ann&password=hush',"
+        " table = 't', key = 'v') AS SELECT v FROM s;\n"
         "CREATE SINK more WITH (connector = 'postgres', url = 'host=h password=hush', table = 't', key = 'v')"
         " AS SELECT v FROM s;\n"
     )
