@@ -88,6 +88,22 @@ def test_a_large_batch_comes_in_parts_that_are_taken_up_again(server: RestServer
         assert developer.events(path, 4 - place, **{"Last-Event-ID": part["id"]}) == parts[place + 1 :]
 
 
+def test_changes_are_given_as_far_as_they_fit(server: RestServer, developer: Visitor, monkeypatch) -> None:
+    monkeypatch.setattr("headrace.server.services.views.MOST_BYTES", 1000)
+    server.submit(developer)
+    with server.totals() as totals:
+        taken = [totals.take([(f"{batch}-{number}", 1) for number in range(6)]) for batch in range(5)]
+    pages, after = [], -1
+    while found := (page := developer.get("/views/totals/changes", params={"after": after, "limit": 1000}).json())[
+        "batches"
+    ]:
+        pages.append([each["batch"] for each in found])
+        after = page["next"]
+    assert pages == [taken[:2], taken[2:4], taken[4:]]
+    followed = developer.events("/views/totals/changes/events?after=start", 5)
+    assert [each["id"] for each in followed] == [str(each) for each in taken]
+
+
 def test_events_are_put_into_words_beside_the_event_loop(server: RestServer, developer: Visitor, monkeypatch) -> None:
     server.submit(developer)
     with server.totals() as totals:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,10 @@ LONGEST_QUERY = 50_000
 MOST_SELECTS = 64
 MOST_TERMS = 5_000
 _SELECT = re.compile(r"\bselect\b", re.IGNORECASE)
+MOST_BYTES = 4 * 2**20
+"""About how many bytes of changes are read at once; a single batch may have more."""
+ROW_BYTES = 100
+"""What a row takes besides its texts."""
 MOST_KNOWN = 5_000
 """How many views are remembered in words."""
 
@@ -217,10 +221,13 @@ class Views:
         return found
 
     def changes(self, view: JobView, after: int | None, most: int = 100) -> list[FeedBatch]:
-        """Return the batches that changed a view after a position, as far as they are there now."""
+        """Return the batches that changed a view after a position, as far as they are there now and fit into memory.
+
+        There is at least one if there are any; those behind it are asked for with its number as the position.
+        """
         with self.opened(view) as opened:
             try:
-                return list(islice(opened.store.changes(opened.name, after), most))
+                return _fitting(opened.store.changes(opened.name, after), most)
             except HeadraceError as error:
                 raise FeedGone(error.message, detail=error.detail, hint=error.hint) from error
 
@@ -281,6 +288,19 @@ def _small_query(sql: str) -> exp.Query:
     if sum(1 for _ in tree.walk()) > MOST_TERMS:
         raise PlanError(f"the query has more than {MOST_TERMS:,} terms", hint="Ask in several queries.")
     return tree
+
+
+def _fitting(batches: Iterator[FeedBatch], most: int) -> list[FeedBatch]:
+    """Return the first batches of a feed, as many as take about so much memory as may be, and the first in any case."""
+    found: list[FeedBatch] = []
+    size = 0
+    for batch in islice(batches, most):
+        found.append(batch)
+        for row in chain(batch.delta.deleted, batch.delta.inserted):
+            size += ROW_BYTES + sum(len(value) for value in row if isinstance(value, str | bytes))
+        if size >= MOST_BYTES:
+            break
+    return found
 
 
 def _not_yet(view: JobView) -> NotThere:
