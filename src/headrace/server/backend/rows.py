@@ -61,9 +61,10 @@ class RowPart(SessionPart):
 
         def found(who: Who) -> RowPage:
             view = self._services.views.find(who, name)
-            page = self._services.views.rows(
-                view, search=search, order_by=order_by, descending=descending, offset=offset, limit=limit
-            )
+            with self._services.views.turns.of(who.name):
+                page = self._services.views.rows(
+                    view, search=search, order_by=order_by, descending=descending, offset=offset, limit=limit
+                )
             columns = page.definition.columns
             keys = _keys(columns, page.definition.key, page.rows, offset)
             return RowPage(_columns(columns), tuple(map(tuple, page.rows)), page.total, keys)

@@ -88,9 +88,10 @@ def rows(
 ) -> Response:
     """Show some rows of a view."""
     found = asking.services.views.find(asking.who, view)
-    page = asking.services.views.rows(
-        found, search=search, order_by=order_by, descending=descending, offset=offset, limit=limit
-    )
+    with asking.services.views.turns.of(asking.who.name):
+        page = asking.services.views.rows(
+            found, search=search, order_by=order_by, descending=descending, offset=offset, limit=limit
+        )
     end = offset + len(page.rows)
     return rows_response(
         {
@@ -133,7 +134,8 @@ def changes(
     """Show what batches changed in a view after a position, as far as they are there now."""
     found = asking.services.views.find(asking.who, view, Action.TAP)
     columns = [each.name for each in asking.services.views.columns(found)]
-    batches = asking.services.views.changes(found, after, limit)
+    with asking.services.views.turns.of(asking.who.name):
+        batches = asking.services.views.changes(found, after, limit)
     last = batches[-1].batch if batches else after
     return rows_response({"batches": [_batch(columns, each) for each in batches], "next": last})
 
@@ -153,7 +155,7 @@ async def follow(
     mark = await to_thread.run_sync(_mark, service, found, last_event(request, None) or after)
     columns = [each.name for each in await to_thread.run_sync(service.columns, found)]
     return event_stream(
-        asking.services,
+        asking,
         follow_parts(service, found, columns, mark),
         lambda: service.find(asking.again(), f"{found.job}.{found.name}", Action.TAP),
     )
@@ -180,7 +182,7 @@ def described(name: Name, asking: Reading) -> models.CatalogObject:
 def recent(name: Name, asking: Reading, limit: Annotated[int, Query(ge=1, le=500)] = 50) -> Response:
     """Show the last rows of a stream, table or sink in Kafka or in files; of others the answer says why not."""
     found = asking.services.catalog.find(asking.who, name, Action.TAP)
-    with tapping(found) as tap:
+    with asking.services.views.turns.of(asking.who.name), tapping(found) as tap:
         messages = tap.recent(limit)
     return rows_response({"items": [asdict(each) for each in messages], "next": None})
 
@@ -205,7 +207,7 @@ async def follow_rows(name: Name, asking: Reading) -> Response:
                     yield Happening("row", "", asdict(each))
 
     return event_stream(
-        asking.services, happenings(), lambda: catalog.find(asking.again(), f"{found.job}.{found.name}", Action.TAP)
+        asking, happenings(), lambda: catalog.find(asking.again(), f"{found.job}.{found.name}", Action.TAP)
     )
 
 

@@ -94,7 +94,8 @@ class Views:
         self._jobs, self._plans, self._access = jobs, plans, access
         self._known: dict[tuple[str, int, str], tuple[ViewColumn, ...]] = {}
         self._query_limit = query_limit
-        self._turns = Turns()
+        self.turns = Turns()
+        """Held by whoever reads many rows for somebody: nobody is to take all threads."""
 
     def all(self, who: Who, action: Action = Action.SEE) -> list[JobView]:
         """Return the views to which somebody may do something, by job and name."""
@@ -172,7 +173,7 @@ class Views:
 
     def query(self, who: Who, sql: str, limit: int = 1000) -> Answer:
         """Answer a SELECT over views that somebody may read, all of one store and as of one batch."""
-        with self._turns.of(who.name), shallow("the query"):
+        with self.turns.of(who.name), shallow("the query"):
             return self._answered(who, sql, limit)
 
     def _answered(self, who: Who, sql: str, limit: int) -> Answer:
