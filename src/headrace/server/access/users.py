@@ -122,7 +122,7 @@ class Users:
                 record(session, self._clock(), by, "user.set_password", _target(by.name), details, outcome=refused)
             raise LogInFailed
         with self._database.transaction() as session:
-            forgive(session, by.name, attempt)
+            forgive(session, by.name, None, attempt)
         if self._passwords.verify(kept, password):
             raise WeakPassword("the new password is the old one", hint="Choose another one.")
         self._replace_password(by, Action.MANAGE_ACCOUNT, by.name, password)
