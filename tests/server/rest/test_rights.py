@@ -234,6 +234,16 @@ def test_a_token_narrowed_to_a_role_may_no_more(server: RestServer, developer) -
     assert token.get("/me").json() == me
 
 
+def test_a_token_of_an_admin_does_not_change_its_owners_password(server: RestServer, admin, viewer) -> None:
+    token = server.with_token(admin)
+    assert token.post("/users/vera/password", {}).status_code == 200
+    for name in ("chief", "Chief"):
+        answer = token.post(f"/users/{name}/password", {})
+        assert answer.status_code == 403
+        assert answer.json()["detail"] == "A token cannot change accounts."
+    assert server.logged_in("chief").post("/users/chief/password", {}).status_code == 200
+
+
 def test_every_change_is_in_the_audit_log(server: RestServer, admin, developer, operator) -> None:
     server.submit(developer)
     operator.post("/jobs/shop/stop", {})

@@ -103,8 +103,13 @@ class Users:
             record(session, self._clock(), by, "user.delete", _target(row.name), {"role": row.role})
 
     def set_password(self, by: Who, name: str, password: str, *, must_change: bool = False) -> None:
-        """Give a user a new password, as an admin; the user is logged out everywhere."""
+        """Give a user a new password, as an admin; the user is logged out everywhere.
+
+        An admin's token gives it to others, not to the admin: whoever found the token would have the account then.
+        """
         self._access.require(by, Action.MANAGE_USERS, _target(name))
+        if by.token is not None and normal_name(name) == by.name:
+            self._access.require(by, Action.MANAGE_ACCOUNT, _target(name))
         self._replace_password(by, Action.MANAGE_USERS, name, password, must_change=must_change)
 
     def change_password(self, by: Who, current: str, password: str) -> None:
