@@ -256,6 +256,12 @@ def test_every_change_is_in_the_audit_log(server: RestServer, admin, developer, 
     ]
 
 
+def test_a_refused_change_of_an_account_is_in_the_audit_log(server: RestServer, admin, viewer) -> None:
+    assert server.with_token(viewer).post("/tokens", {"name": "more"}).status_code == 403
+    [found] = admin.get("/audit", params={"outcome": "refused"}).json()["items"]
+    assert (found["actor"], found["action"], found["target_name"]) == ("vera", "user.manage_account", "vera")
+
+
 def test_metrics_are_for_tokens_and_this_machine(server: RestServer, developer, tmp_path: Path) -> None:
     server.submit(developer)
     nobody = server.nobody()

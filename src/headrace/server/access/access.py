@@ -37,7 +37,7 @@ class Access:
         """Raise Forbidden unless somebody may; a change that is refused is noted in the audit log."""
         decision = self.may(who, action, target)
         if not decision:
-            if rule_of(action).role > Role.VIEWER:
+            if rule_of(action).changes:
                 self._note_refusal(who, action, target, decision)
             raise Forbidden(who, action, target, decision)
 
