@@ -256,6 +256,17 @@ def test_every_change_is_in_the_audit_log(server: RestServer, admin, developer, 
     ]
 
 
+def test_a_user_is_changed_as_a_whole_or_not_at_all(server: RestServer, admin, viewer) -> None:
+    assert admin.post("/groups", {"name": "ops"}).status_code == 201
+    wish = {"role": "operator", "active": False, "groups": ["ops", "nope"]}
+    assert admin.patch("/users/vera", wish).status_code == 404
+    before = admin.get("/users/vera").json()
+    assert (before["role"], before["active"], before["groups"]) == ("viewer", True, [])
+    assert admin.get("/audit", params={"target_name": "vera", "action": "user.set_role"}).json()["items"] == []
+    changed = admin.patch("/users/vera", wish | {"groups": ["ops"]}).json()
+    assert (changed["role"], changed["active"], changed["groups"]) == ("operator", False, ["ops"])
+
+
 def test_a_refused_change_of_an_account_is_in_the_audit_log(server: RestServer, admin, viewer) -> None:
     assert server.with_token(viewer).post("/tokens", {"name": "more"}).status_code == 403
     [found] = admin.get("/audit", params={"outcome": "refused"}).json()["items"]
