@@ -174,6 +174,24 @@ def test_what_may_not_be_seen_is_not_there(server: RestServer, admin, developer,
         assert visitor.post("/views/query", {"sql": "SELECT * FROM totals"}).status_code == 404
         assert "shop" not in server.with_token(visitor).get("/metrics").text
     assert developer.post("/jobs/shop/stop", {}).status_code == 404
+    dashboard = {"text": "title: Shop\npanels: []"}
+    for method, path, body in (
+        ("PUT", "/applications/shop", TEXT),
+        ("PUT", "/dashboards/shop", dashboard),
+        ("POST", "/jobs", {"name": "shop", **TEXT}),
+    ):
+        taken, refused = (visitor.send(method, path, json=body) for visitor in (developer, viewer))
+        assert (taken.status_code, taken.json()["title"]) == (409, 'the name "shop" cannot be used'), path
+        assert refused.status_code == 403
+        assert refused.json()["detail"] == "It needs the role developer, and vera is viewer" + (
+            "." if path == "/dashboards/shop" else ", whatever a list says."
+        )
+    noted = admin.get("/audit", params={"actor": "dora", "outcome": "refused"}).json()["items"]
+    assert {each["action"] for each in noted} == {
+        "application.edit",
+        "application.edit_dashboard",
+        "application.submit",
+    }
     assert "shop" in server.with_token(admin).get("/metrics").text
 
 
