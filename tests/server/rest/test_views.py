@@ -9,6 +9,8 @@ from headrace.jobs.states import State
 from headrace.server.access.decisions import SYSTEM
 from headrace.server.application import PREFIX
 from headrace.values import json_text
+from headrace.views.definition import Delta, Reflects, ViewColumn, ViewDefinition
+from headrace.views.sqlite import SqliteViewStore
 from support.rest_server import RestServer, Visitor, parsed, streamed
 from support.waiting import PATIENCE
 
@@ -35,6 +37,26 @@ def test_rows_by_page_key_and_query(server: RestServer, developer: Visitor) -> N
     assert (some["rows"], some["truncated"]) == ([{"k": "k29"}, {"k": "k28"}], True)
     for sql in ("DROP VIEW totals", "SELECT 1", "SELECT * FROM nothing", "SELECT", ""):
         assert developer.post("/views/query", {"sql": sql}).status_code in {404, 422}, sql
+
+
+@pytest.mark.parametrize("key", [("k",), ()])
+def test_rows_have_one_order_though_values_are_equal(
+    server: RestServer, developer: Visitor, key: tuple[str, ...]
+) -> None:
+    server.submit(developer)
+    folder = server.jobs.folder_of(server.jobs.show("shop"))
+    store = SqliteViewStore(folder.state_path / "shop" / "views.sqlite")
+    columns = (ViewColumn("k", "string"), ViewColumn("total", "decimal(20,2)"))
+    store.define("shop.totals", [ViewDefinition("totals", columns, key=key)])
+    store.take("shop.totals", 0, {"totals": Delta(inserted=[(k, 1) for k in "cadb"])}, Reflects())
+    store.close()
+
+    def pages(**order: object) -> list[str]:
+        asked = [{"limit": 1, "offset": offset, **order} for offset in range(4)]
+        return [developer.get("/views/totals/rows", params=each).json()["rows"][0]["k"] for each in asked]
+
+    assert pages() == pages(order_by="TOTAL") == ["a", "b", "c", "d"]
+    assert pages(order_by="total", descending=True) == ["d", "c", "b", "a"]
 
 
 def test_views_of_one_name_are_told_apart(server: RestServer, developer: Visitor) -> None:

@@ -154,7 +154,7 @@ class Views:
             base = exp.select("*").from_(_table(definition))
             if condition is not None:
                 base, counted = base.where(condition.copy()), counted.where(condition)
-            for name in [column] if column is not None else definition.key:
+            for name in _order(definition, column):
                 ordered = exp.Ordered(this=exp.column(name, quoted=True), desc=descending, nulls_first=not descending)
                 base = base.order_by(ordered)
             _, [(total,)] = opened.store.query(counted.sql(dialect=Headrace))
@@ -320,6 +320,13 @@ def _column(definition: ViewDefinition, name: str) -> str:
         if each.lower() == name.lower():
             return each
     raise HeadraceError(f'view "{definition.name}" has no column "{name}"', hint=did_you_mean(name, names))
+
+
+def _order(definition: ViewDefinition, column: str | None) -> list[str]:
+    """Return the columns that put rows into one order, so that no page has a row of another: the wanted one first."""
+    rest = definition.key or [each.name for each in definition.columns]
+    wanted = [] if column is None else [column]
+    return wanted + [each for each in rest if column is None or each.lower() != column.lower()]
 
 
 def _search(definition: ViewDefinition, search: str) -> exp.Expr | None:
