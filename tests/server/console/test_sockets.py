@@ -76,7 +76,7 @@ def test_a_connection_names_one_page(served: Served, ada: Loaded) -> None:
         assert not opened(served, pages, Cookie=other.cookie)
 
 
-@pytest.mark.parametrize("origin", ["http://evil", "null", "http://127.0.0.1:1"])
+@pytest.mark.parametrize("origin", ["http://evil", "null", "http://127.0.0.1:1", "http://["])
 def test_another_site_does_not_reach_a_page_though_the_browser_sends_the_cookie(
     served: Served, ada: Loaded, origin: str
 ) -> None:
@@ -107,3 +107,9 @@ def _answer(socket: object) -> str:
         text = str(socket.recv(10))  # type: ignore[attr-defined]
         if text.startswith("43"):
             return text
+
+
+def test_an_address_to_go_on_to_that_is_none_leads_to_the_first_page(served: Served) -> None:
+    answer = httpx.get(f"{served.url}/login", params={"next": "//["})
+    assert answer.status_code == 200
+    assert 'name="next" value="/"' in answer.text

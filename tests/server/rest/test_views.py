@@ -164,6 +164,9 @@ def test_logs_and_figures_are_followed_and_taken_up_again(server: RestServer, de
     [rest] = developer.events("/jobs/shop/logs/events", 1, **{"Last-Event-ID": first["id"]})
     assert rest["data"] == {"lines": ["three", "four"]}
     assert developer.get("/jobs/shop/logs", params={"lines": 2}).json() == {"lines": ["three", "four"]}
+    for wrong in ("9" * 30 + "-0-0", "0-0-" + "9" * 5000, "x"):
+        [anew] = developer.events("/jobs/shop/logs/events?lines=1", 1, **{"Last-Event-ID": wrong})
+        assert anew["data"] == {"lines": ["four"]}
 
     figures = developer.events("/jobs/shop/figures/events", 2)
     assert figures[0]["id"] < figures[1]["id"]

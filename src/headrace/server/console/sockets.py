@@ -60,7 +60,12 @@ def is_own(connection: HTTPConnection) -> bool:
     if site is not None and site not in {"same-origin", "none"}:
         return False
     origin = connection.headers.get("origin")
-    return origin is None or urlsplit(origin).netloc == connection.headers.get("host")
+    if origin is None:
+        return True
+    try:
+        return urlsplit(origin).netloc == connection.headers.get("host")
+    except ValueError:  # no address at all
+        return False
 
 
 def hold_sockets_to_their_pages() -> None:

@@ -40,6 +40,8 @@ LOOK_AT_VIEWS_EVERY = 0.25
 MOST_CHANGES = 1000
 """How many changes are told at once: a batch of more comes in parts, so that nobody waits for all of it."""
 _MARK = re.compile("([0-9]{1,15})(?::([0-9]{1,15}))?")
+_PLACE = re.compile("[0-9]{1,18}(-[0-9]{1,20}){2}")
+"""The place of a follower of a log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +105,9 @@ async def follow_figures(jobs: Jobs, job: Job, after: str | None = None) -> Asyn
 
 async def follow_log(folder: JobFolder, lines: int, after: str | None = None) -> AsyncIterator[Happening]:
     """Yield the last lines of a log, or those after a mark, then new ones as they are written."""
-    follower = Follower.from_place(folder.log_path, after or "")
-    first = after is None
+    place = after if after is not None and _PLACE.fullmatch(after) else None  # what is too long is in no file
+    follower = Follower.from_place(folder.log_path, place or "")
+    first = place is None
     while True:
         found: Sequence[str] = await to_thread.run_sync(follower.read)
         if first:
