@@ -29,6 +29,7 @@ ROUTES = [
     ("GET", "/users/chief", None, "admin"),
     ("PATCH", "/users/chief", {"role": "admin"}, "admin"),
     ("POST", "/users/chief/password", {"password": PASSWORD}, "admin"),
+    ("DELETE", "/users/chief/sessions", None, "admin"),
     ("DELETE", "/users/nobody-known", None, "admin"),
     ("GET", "/groups", None, "admin"),
     ("POST", "/groups", {"name": "ops"}, "admin"),
@@ -260,6 +261,18 @@ def test_a_token_of_an_admin_does_not_change_its_owners_password(server: RestSer
         assert answer.status_code == 403
         assert answer.json()["detail"] == "A token cannot change accounts."
     assert server.logged_in("chief").post("/users/chief/password", {}).status_code == 200
+
+
+def test_sessions_are_ended_by_their_user_and_by_admins(server: RestServer, admin, viewer) -> None:
+    other, token = server.logged_in("vera"), server.with_token(viewer)
+    assert viewer.delete("/users/vera/sessions").status_code == 204
+    assert {each.get("/me").status_code for each in (viewer, other)} == {401}
+    assert token.get("/me").status_code == 200
+    assert token.delete("/users/vera/sessions").status_code == 403
+    again = server.logged_in("vera")
+    assert server.with_token(admin).delete("/users/vera/sessions").status_code == 204
+    assert again.get("/me").status_code == 401
+    assert admin.get("/me").status_code == 200
 
 
 def test_every_change_is_in_the_audit_log(server: RestServer, admin, developer, operator) -> None:
