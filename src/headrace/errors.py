@@ -6,7 +6,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["HeadraceError", "JobFailed", "PlanError", "Source", "Span", "shallow", "without_secrets"]
+__all__ = [
+    "HeadraceError",
+    "JobFailed",
+    "PlanError",
+    "Source",
+    "Span",
+    "shallow",
+    "value_without_secrets",
+    "without_secrets",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +145,9 @@ _SECRET = re.compile(
     rf"""({_SECRET_NAME}["'`]?{_GAP}={_GAP})({_LITERAL}(?:{_GAP}{_LITERAL})*)""", re.IGNORECASE | re.DOTALL
 )
 _URL_PASSWORD = re.compile(r"(://[^\s:/@'\"]*:)([^\s'\"]+)(?=@)")
+_ASSIGNED = re.compile(rf"""({_SECRET_NAME}\s*=\s*)((''|\\'|"|').*?\3|\S+)""", re.IGNORECASE | re.DOTALL)
+_QUOTED = re.compile(rf"--[^\n]*|/\*.*?\*/|`[^`]*`|({_LITERAL})", re.DOTALL)
+"""Comments, names and literals, each as a whole: what looks like one inside another is none."""
 
 
 def _excerpt(span: Span) -> list[str]:
@@ -162,7 +174,27 @@ def without_secrets(text: str) -> str:
     "WITH (sasl_password = ******, topic = 't')"
     >>> without_secrets("url = 'postgresql://ann:hush@host/db'")
     "url = 'postgresql://ann:****@host/db'"
+    >>> without_secrets("url = 'host=h password=hush' -- password=hint")
+    "url = 'host=h password=****' -- password=hint"
     """
-    for pattern in (_SECRET, _URL_PASSWORD):
-        text = pattern.sub(lambda found: found[1] + re.sub(r"[^\n]", "*", found[2]), text)
-    return text
+    text = _QUOTED.sub(lambda found: found[0] if found[1] is None else _literal_without_secrets(found[1]), text)
+    return _starred(_URL_PASSWORD, _starred(_SECRET, text))
+
+
+def value_without_secrets(value: str) -> str:
+    """Return the value of an option in which passwords are starred out: those of URLs and of ``password=…``.
+
+    >>> value_without_secrets("http://ann:hush@host"), value_without_secrets("db?user=ann&password=hush")
+    ('http://ann:****@host', 'db?user=ann&password=****')
+    """
+    return _starred(_URL_PASSWORD, _starred(_ASSIGNED, value))
+
+
+def _literal_without_secrets(literal: str) -> str:
+    end = len(literal) - (1 if len(literal) > 1 and literal[-1] in "'\"" else 0)
+    return _starred(_ASSIGNED, literal[:end]) + literal[end:]
+
+
+def _starred(pattern: re.Pattern[str], text: str) -> str:
+    """Return a text in which the second group of a pattern is starred out wherever it fits."""
+    return pattern.sub(lambda found: found[1] + re.sub(r"[^\n]", "*", found[2]), text)

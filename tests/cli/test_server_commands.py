@@ -72,6 +72,7 @@ def people(server: Served) -> None:
     assert server.run("user", "change", "ann", "--role", "operator") == "user ann is operator\n"
     server.run("user", "add", "bob")
     server.run("user", "password", "bob")
+    assert server.run("user", "logout", "bob") == "user bob is logged out\n"
     assert server.run("group", "add", "ops") == "group ops is added\n"
     listed = server.run("group", "members", "ops", "--add", "ann", "--add", "bob", "--output", "csv")
     assert listed == "member\nann\nbob\n"

@@ -23,7 +23,17 @@ from headrace.errors import HeadraceError, Source, Span, without_secrets
         "SET spark.hadoop.fs.azure.account.key.mine = 'hush'",
         "api_key = 'hush'",
         "url = 'postgresql://ann:hush@host/db'",
+        "url = 'postgresql://db/shop?user=ann&password=hush'",
+        "url = 'host=h password=hush'",
+        "url = 'host=h password = hush&hush;hush,hush user=ann'",
+        "url = 'host=h password=''a hush'' user=ann'",
+        r"url = 'host=h password=\'a hush\' user=ann'",
+        "url = \"host=h password='a hush' user=ann\"",
+        "url = 'host=h\npassword=hush'",
+        "/* it's */ url = 'password=hush'",
+        "`it's` = 'password=hush'",
         "password = 'hush",
+        "url = 'password=hush",
     ],
 )
 def test_a_secret_is_starred(text):
@@ -34,7 +44,9 @@ def test_a_secret_is_starred(text):
     assert shown.count("\n") == text.count("\n")
 
 
-@pytest.mark.parametrize("text", ["key = 'id'", "PRIMARY KEY (id)", "key_format = 'json'", "SELECT key, 'a' FROM t"])
+@pytest.mark.parametrize(
+    "text", ["key = 'id'", "PRIMARY KEY (id)", "key_format = 'json'", "SELECT key, 'a' FROM t", "ON a.token = b.token"]
+)
 def test_other_values_stay(text):
     assert without_secrets(text) == text
 

@@ -1,5 +1,6 @@
 """One headless browser for all tests of a file."""
 
+import os
 import shutil
 from collections.abc import Iterator
 
@@ -16,7 +17,8 @@ expect.set_options(timeout=PATIENCE)
 def browser() -> Iterator[Browser]:
     """Give a browser; as long as it is there, its event loop runs in this thread, and no other can."""
     if CHROMIUM is None:
-        pytest.skip("no chromium: install Debian's package chromium to run the browser tests")
+        give_up = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
+        give_up("no chromium: install Debian's package chromium to run the browser tests")
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=PATIENCE)
         yield started

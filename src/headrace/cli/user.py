@@ -86,6 +86,14 @@ def password(name: Name, keep: Keep = False, server: Server = None) -> None:
 
 
 @user_app.command()
+def logout(name: Name, server: Server = None) -> None:
+    """Log a user out everywhere; tokens go on."""
+    with connect(server) as client:
+        client.change("DELETE", f"/users/{name}/sessions")
+    sys.stdout.write(f"user {name} is logged out\n")
+
+
+@user_app.command()
 def delete(name: Name, server: Server = None) -> None:
     """Delete a user with tokens, sessions and lines in access lists."""
     with connect(server) as client:

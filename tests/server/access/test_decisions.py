@@ -28,6 +28,7 @@ def deny(who: Grantee, kind: ObjectKind, pattern: str, rights: Role | set[Action
 
 
 FRAUD = Target(JOB, "fraud")
+STREET = Target(JOB, "Straße")
 OWN = Target(JOB, "fraud", owner=1)
 CLOSED = Target(JOB, "fraud", owner=BOB, restricted=True)
 CLOSED_OWN = Target(JOB, "fraud", owner=1, restricted=True)
@@ -58,6 +59,9 @@ TABLE = [
     ("another kind", V, STOP, FRAUD, [allow(TO_ANN, APPLICATION, "fraud", OP)], False, "needs the role"),
     ("a pattern", V, STOP, FRAUD, [allow(TO_ANN, JOB, "fr*", OP)], True, 'on job "fr*"'),
     ("a pattern of one letter", V, STOP, FRAUD, [allow(TO_ANN, JOB, "fr?ud", OP)], True, "allowed"),
+    ("a name whose letters are kept as others", V, STOP, STREET, [allow(TO_ANN, JOB, "strasse", OP)], True, "allowed"),
+    ("and as it is written", V, STOP, STREET, [allow(TO_ANN, JOB, "STRAße", OP)], True, "allowed"),
+    ("and letter by letter", V, STOP, STREET, [allow(TO_ANN, JOB, "stra?e", OP)], True, "allowed"),
     ("a pattern that is too short", V, STOP, FRAUD, [allow(TO_ANN, JOB, "fr?", OP)], False, "needs the role"),
     ("all", V, STOP, FRAUD, [allow(TO_ANN, JOB, "*", OP)], True, "allowed"),
     ("no brackets", V, STOP, FRAUD, [allow(TO_ANN, JOB, "[f]raud", OP)], False, "needs the role"),

@@ -82,9 +82,9 @@ def test_a_name_must_wait_longer_and_longer(control: AccessControl, clock, name:
     fail(control, name, HERE, 5)
     waits = []
     for _ in range(9):
-        waits.append(wait(control, name, THERE))
+        waits.append(wait(control, name, HERE))
         clock.move(seconds=waits[-1])
-        fail(control, name, THERE)
+        fail(control, name, HERE)
     assert waits == [5, 10, 20, 40, 80, 160, 300, 300, 300]
 
 
@@ -109,8 +109,22 @@ def test_those_who_wait_are_not_made_to_wait_longer(control: AccessControl, cloc
 
 def test_a_locked_name_locks_no_other(control: AccessControl) -> None:
     fail(control, "ann", HERE, 5)
-    assert wait(control, "ann", THERE) == 5
+    assert wait(control, "ann", HERE) == 5
     assert wait(control, "bob", HERE) == 0
+
+
+def test_who_guesses_elsewhere_keeps_nobody_out(control: AccessControl) -> None:
+    fail(control, "ann", THERE, 5)
+    assert control.login.log_in("ann", GOOD, HERE)
+    assert wait(control, "ann", THERE) == 5, "one who logs in does not forgive those who guess"
+
+
+@pytest.mark.parametrize("name", ["ann", "nobody"])
+def test_a_name_must_wait_if_very_many_guess_at_it(control: AccessControl, name: str) -> None:
+    for number in range(25):
+        assert wait(control, "bob", HERE) == 0
+        fail(control, name, f"10.1.0.{number}", 4)
+    assert wait(control, name, HERE) == 5
 
 
 def test_failures_are_forgotten_after_the_window(control: AccessControl, clock) -> None:
@@ -147,7 +161,7 @@ def test_a_restart_resets_nothing(control: AccessControl, database: Database, cl
     fail(control, "ann", HERE, 5)
     again = Database.open(database.url.render_as_string(hide_password=False))
     try:
-        assert wait(access_control(again, clock, passwords), "ann", THERE) == 5
+        assert wait(access_control(again, clock, passwords), "ann", HERE) == 5
     finally:
         again.close()
 
@@ -178,7 +192,7 @@ def test_many_at_once_are_no_way_around(database: Database, clock) -> None:
 
 
 def test_limits_can_be_chosen(database: Database, clock, passwords: Passwords) -> None:
-    strict = AttemptLimits(name=Limit(free=1, first_wait=timedelta(minutes=1)))
+    strict = AttemptLimits(name_and_address=Limit(free=1, first_wait=timedelta(minutes=1)))
     control = access_control(database, clock, passwords, attempt_limits=strict)
     fail(control, "ann", HERE)
     assert wait(control, "ann", HERE) == 60

@@ -178,7 +178,8 @@ def test_only_admins_manage(control: AccessControl, admin: Who, person: Person, 
     assert users.get(ann, "ann").role is role
     refused = [entry for entry in audited() if entry.outcome is Outcome.REFUSED]
     assert {entry.actor_name for entry in refused} == {"ann"}
-    assert {entry.action for entry in refused} == {"user.manage_users", "group.manage_groups", "system.read_audit"}
+    noted = {"user.manage_users", "user.manage_account", "group.manage_groups", "system.read_audit"}
+    assert {entry.action for entry in refused} == noted
 
 
 def test_a_new_password_logs_out_everywhere(control: AccessControl, admin: Who, person: Person, clock) -> None:

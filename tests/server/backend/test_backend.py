@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import threading
 from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -12,10 +13,12 @@ import pytest
 from headrace.errors import HeadraceError
 from headrace.jobs.states import State
 from headrace.server.access.mistakes import Forbidden
+from headrace.server.backend import rows
 from headrace.server.backend.backend import ServerBackend
 from headrace.server.console.backend import Backend, NotSignedIn
 from headrace.server.console.values.jobs import RestartOptions, RunOptions
 from headrace.server.console.values.people import Entry, Target
+from headrace.server.console.values.rows import RowBatch
 from support.job_yard import APPLICATION
 from support.rest_server import PASSWORD, RestServer
 from support.waiting import PATIENCE
@@ -109,7 +112,14 @@ def test_a_job_from_the_editor_to_its_end(server: RestServer) -> None:
     assert run(dora.jobs()) == []
 
 
-def test_rows_and_their_changes(server: RestServer) -> None:
+def test_rows_and_their_changes(server: RestServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads, changed = [], rows._changed
+
+    def noted(*given: Any) -> RowBatch:
+        threads.append(threading.current_thread())
+        return changed(*given)
+
+    monkeypatch.setattr(rows, "_changed", noted)
     dora = backend_of(server, "dora", "developer")
     run(dora.submit("shop", APPLICATION, RunOptions()))
     with server.totals() as totals:
@@ -129,6 +139,8 @@ def test_rows_and_their_changes(server: RestServer) -> None:
 
         batch = run(followed())
         assert (batch.rows, batch.changes, batch.keys) == ((("a", 3),), ("update",), ('["a"]',))
+    assert threads
+    assert threading.main_thread() not in threads  # many rows take long, and others wait for the event loop
     with pytest.raises(HeadraceError, match="cannot be tapped"):
         first(dora.tap("s"))
 

@@ -69,7 +69,14 @@ def test_without_its_session_nobody_reaches_a_page(served: Served, ada: Loaded) 
     assert polled(served, None, Cookie=ada.cookie) == 403
 
 
-@pytest.mark.parametrize("origin", ["http://evil", "null", "http://127.0.0.1:1"])
+def test_a_connection_names_one_page(served: Served, ada: Loaded) -> None:
+    other = loaded(served, "victor")
+    for pages in (f"{ada.id}&client_id={other.id}", f"{other.id}&client_id={ada.id}", f"&client_id={other.id}"):
+        assert polled(served, pages, Cookie=other.cookie) == 403
+        assert not opened(served, pages, Cookie=other.cookie)
+
+
+@pytest.mark.parametrize("origin", ["http://evil", "null", "http://127.0.0.1:1", "http://["])
 def test_another_site_does_not_reach_a_page_though_the_browser_sends_the_cookie(
     served: Served, ada: Loaded, origin: str
 ) -> None:
@@ -100,3 +107,9 @@ def _answer(socket: object) -> str:
         text = str(socket.recv(10))  # type: ignore[attr-defined]
         if text.startswith("43"):
             return text
+
+
+def test_an_address_to_go_on_to_that_is_none_leads_to_the_first_page(served: Served) -> None:
+    answer = httpx.get(f"{served.url}/login", params={"next": "//["})
+    assert answer.status_code == 200
+    assert 'name="next" value="/"' in answer.text

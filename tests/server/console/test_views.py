@@ -1,6 +1,13 @@
+import asyncio
 from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
+
+from headrace.server.console.pages.views import _View
+from headrace.server.console.values.rows import RowPage
 
 LogIn = Callable[..., Page]
 MOST = 80
@@ -88,3 +95,20 @@ def test_a_stream_is_looked_into(log_in: LogIn) -> None:
     expect(page.locator(".grid .row").nth(7)).to_be_visible()
     look.click()
     expect(page.get_by_text("Stopped after")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("args", "wanted"), [({"start": -5, "count": -1}, (0, 1)), ({"start": 3, "count": 9e9}, (3, 200))]
+)
+def test_a_window_has_a_bound_whatever_a_browser_asks_for(args: dict[str, Any], wanted: tuple[int, int]) -> None:
+    asked = []
+
+    async def view_rows(name: str, *, offset: int, limit: int, **_: Any) -> RowPage:
+        asked.append((offset, limit))
+        return RowPage((), (), 0)
+
+    console: Any = SimpleNamespace(backend=SimpleNamespace(view_rows=view_rows))
+    view = _View(console, "totals")
+    view.grid, view.told = SimpleNamespace(put=lambda *_: None), SimpleNamespace(text="")  # type: ignore[assignment]
+    asyncio.run(view.window(SimpleNamespace(args=args)))
+    assert asked == [wanted]

@@ -1,16 +1,18 @@
 """Queries over views by people who may not all: what they may read, and how much of the server they may take."""
 
+import asyncio
 import threading
 from datetime import timedelta
 
 import pytest
 
+from headrace.server.application import PREFIX
 from headrace.server.services import views as service
 from headrace.server.services.mistakes import TooManyAtOnce
 from headrace.server.services.turns import Turns
 from headrace.views.definition import Delta, Reflects, ViewColumn, ViewDefinition
 from headrace.views.sqlite import SqliteViewStore
-from support.rest_server import RestServer, Visitor
+from support.rest_server import RestServer, Visitor, streamed
 from support.waiting import until
 
 TWO = """
@@ -136,9 +138,33 @@ def test_each_user_has_a_few_turns() -> None:
 
 
 def test_who_asks_too_much_at_once_is_told_to_wait(viewer: Visitor, server: RestServer) -> None:
-    server.services.views._turns = Turns(at_once=1, waiting=0)
-    with server.services.views._turns.of("vera"):
+    server.services.views.turns = Turns(at_once=1, waiting=0)
+    with server.services.views.turns.of("vera"):
         answer = viewer.post("/views/query", {"sql": "SELECT k FROM open_v"})
     assert answer.status_code == 429
     assert answer.json()["type"] == "urn:headrace:problem:too-many-at-once"
     assert viewer.post("/views/query", {"sql": "SELECT k FROM open_v"}).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/views/open_v/rows", "/views/open_v/changes", "/catalog/o/recent"])
+def test_who_reads_too_much_at_once_is_told_to_wait(viewer: Visitor, server: RestServer, path: str) -> None:
+    server.services.views.turns = Turns(at_once=1, waiting=0)
+    with server.services.views.turns.of("vera"):
+        assert viewer.get(path).status_code == 429
+    assert viewer.get(path).status_code in {200, 422}  # rows of memory cannot be tapped
+
+
+def test_a_user_has_some_event_streams_at_a_time(viewer: Visitor, server: RestServer, developer: Visitor) -> None:
+    server.services.streams = Turns(at_once=1, waiting=0)
+    path = "/views/open_v/changes/events?after=start"
+
+    async def refused() -> None:
+        async for _ in streamed(server.app, PREFIX + path, viewer.headers, viewer.cookies):
+            assert (await asyncio.to_thread(viewer.get, path)).status_code == 429
+            return
+
+    asyncio.run(refused())
+    assert viewer.events(path, 1)
+    assert viewer.events(path, 1)  # one that ended counts no more
+    with server.services.streams.of("vera"):
+        assert developer.events(path, 1)

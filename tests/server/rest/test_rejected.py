@@ -3,6 +3,8 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import pytest
+
 from headrace.jobs.folder import Heartbeat
 from headrace.jobs.last_rows import LastRow
 from headrace.jobs.states import State
@@ -18,6 +20,11 @@ CREATE STREAM w (at TIMESTAMP, WATERMARK FOR at AS at) WITH (connector = 'memory
 CREATE MATERIALIZED VIEW totals AS SELECT k, sum(v) AS total FROM s GROUP BY k;
 CREATE MATERIALIZED VIEW dead_of_t AS SELECT * FROM t.dead;
 SELECT k, v FROM t;
+"""
+SCREEN = """
+CREATE SINK screen (k STRING) WITH (connector = 'console');
+INSERT INTO screen SELECT k FROM s;
+INSERT INTO screen SELECT k FROM t;
 """
 FIGURES = {
     "name": "totals",
@@ -94,3 +101,27 @@ def test_rows_that_are_only_shown(server: RestServer, developer: Visitor, admin:
     assert admin.post("/access", deny).status_code == 201
     assert viewer.get("/jobs/shop/rows").status_code == 403
     assert viewer.get("/jobs/shop/rejected").status_code == 403
+
+
+@pytest.mark.parametrize("closed", ["denied", "restricted"])
+def test_rows_of_a_closed_console_sink_are_not_shown(
+    server: RestServer, developer: Visitor, admin: Visitor, viewer: Visitor, closed: str
+) -> None:
+    server.submit(developer, text=TEXT + SCREEN)
+    folder = server.jobs.folder_of(server.jobs.show("shop")).make()
+    at = "2026-01-01T00:00:00+00:00"
+    folder.write_last_rows(
+        [LastRow(name, 1, at, "insert", "{}") for name in ("query_1", "screen", "screen_2", "removed")]
+    )
+
+    def outputs(visitor: Visitor) -> list[str]:
+        return [each["output"] for each in visitor.get("/jobs/shop/rows").json()["items"]]
+
+    assert outputs(viewer) == ["removed", "screen_2", "screen", "query_1"]
+    if closed == "denied":
+        deny = {"effect": "deny", "kind": "stream", "pattern": "screen", "user": "vera", "actions": ["read_rows"]}
+        assert admin.post("/access", deny).status_code == 201
+    else:
+        assert admin.patch("/access/stream/screen", {"restricted": True}).status_code == 200
+    assert outputs(viewer) == ["removed", "query_1"]
+    assert outputs(admin) == ["removed", "screen_2", "screen", "query_1"]

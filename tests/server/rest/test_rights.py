@@ -29,6 +29,7 @@ ROUTES = [
     ("GET", "/users/chief", None, "admin"),
     ("PATCH", "/users/chief", {"role": "admin"}, "admin"),
     ("POST", "/users/chief/password", {"password": PASSWORD}, "admin"),
+    ("DELETE", "/users/chief/sessions", None, "admin"),
     ("DELETE", "/users/nobody-known", None, "admin"),
     ("GET", "/groups", None, "admin"),
     ("POST", "/groups", {"name": "ops"}, "admin"),
@@ -174,6 +175,24 @@ def test_what_may_not_be_seen_is_not_there(server: RestServer, admin, developer,
         assert visitor.post("/views/query", {"sql": "SELECT * FROM totals"}).status_code == 404
         assert "shop" not in server.with_token(visitor).get("/metrics").text
     assert developer.post("/jobs/shop/stop", {}).status_code == 404
+    dashboard = {"text": "title: Shop\npanels: []"}
+    for method, path, body in (
+        ("PUT", "/applications/shop", TEXT),
+        ("PUT", "/dashboards/shop", dashboard),
+        ("POST", "/jobs", {"name": "shop", **TEXT}),
+    ):
+        taken, refused = (visitor.send(method, path, json=body) for visitor in (developer, viewer))
+        assert (taken.status_code, taken.json()["title"]) == (409, 'the name "shop" cannot be used'), path
+        assert refused.status_code == 403
+        assert refused.json()["detail"] == "It needs the role developer, and vera is viewer" + (
+            "." if path == "/dashboards/shop" else ", whatever a list says."
+        )
+    noted = admin.get("/audit", params={"actor": "dora", "outcome": "refused"}).json()["items"]
+    assert {each["action"] for each in noted} == {
+        "application.edit",
+        "application.edit_dashboard",
+        "application.submit",
+    }
     assert "shop" in server.with_token(admin).get("/metrics").text
 
 
@@ -189,6 +208,16 @@ def test_a_list_opens_one_job_to_one_user(server: RestServer, admin, viewer) -> 
     assert viewer.get("/jobs/shop").status_code == 404
 
 
+def test_a_name_of_any_letters_can_be_denied(server: RestServer, admin, viewer) -> None:
+    text = APPLICATION.replace("totals", "`größe und maß`")
+    server.submit(admin, text=text)
+    assert viewer.get("/views/größe und maß").status_code == 200
+    entry = {"effect": "deny", "kind": "view", "pattern": "größe und maß", "user": "vera", "role": "viewer"}
+    assert admin.post("/access", entry).status_code == 201
+    assert viewer.get("/views/größe und maß").status_code == 404
+    assert admin.post("/access", entry | {"pattern": "a\x7fb"}).status_code == 422
+
+
 def test_secrets_of_a_text_are_for_who_may_change_it(server: RestServer, developer, viewer) -> None:
     text = APPLICATION + "-- password = 'hush'\n"
     server.submit(developer, text=text)
@@ -198,6 +227,23 @@ def test_secrets_of_a_text_are_for_who_may_change_it(server: RestServer, develop
     assert developer.get("/jobs/shop/versions").json()["items"][0]["variables"] == ["BEHAVE"]
 
 
+def test_passwords_inside_of_options_are_not_told(server: RestServer, developer, viewer) -> None:
+    text = (
+        "CREATE STREAM s (v INT) WITH (connector = 'kafka', bootstrap_servers = 'b:1', topic = 't', format = 'avro',"
+        " schema_registry = 'http://ann:hush@h:1');\n"
+        "CREATE SINK out WITH (connector = 'postgres', url = 'postgresql://db/shop?user=ann&password=hush',"
+        " table = 't', key = 'v') AS SELECT v FROM s;\n"
+        "CREATE SINK more WITH (connector = 'postgres', url = 'host=h password=hush', table = 't', key = 'v')"
+        " AS SELECT v FROM s;\n"
+    )
+    server.submit(developer, text=text)
+    for path in ("/catalog", "/catalog/s", "/jobs/shop/versions", "/jobs/shop/topology"):
+        answer = viewer.get(path)
+        assert answer.status_code == 200
+        assert "hush" not in answer.text, path
+    assert viewer.get("/catalog/s").json()["options"]["schema_registry"] == "http://ann:****@h:1"
+
+
 def test_a_token_narrowed_to_a_role_may_no_more(server: RestServer, developer) -> None:
     token = server.with_token(developer, "viewer")
     assert token.get("/jobs").status_code == 200
@@ -205,6 +251,28 @@ def test_a_token_narrowed_to_a_role_may_no_more(server: RestServer, developer) -
     assert token.post("/tokens", {"name": "more"}).status_code == 403
     me = {"name": "dora", "role": "viewer", "csrf_token": None, "must_change_password": False}
     assert token.get("/me").json() == me
+
+
+def test_a_token_of_an_admin_does_not_change_its_owners_password(server: RestServer, admin, viewer) -> None:
+    token = server.with_token(admin)
+    assert token.post("/users/vera/password", {}).status_code == 200
+    for name in ("chief", "Chief"):
+        answer = token.post(f"/users/{name}/password", {})
+        assert answer.status_code == 403
+        assert answer.json()["detail"] == "A token cannot change accounts."
+    assert server.logged_in("chief").post("/users/chief/password", {}).status_code == 200
+
+
+def test_sessions_are_ended_by_their_user_and_by_admins(server: RestServer, admin, viewer) -> None:
+    other, token = server.logged_in("vera"), server.with_token(viewer)
+    assert viewer.delete("/users/vera/sessions").status_code == 204
+    assert {each.get("/me").status_code for each in (viewer, other)} == {401}
+    assert token.get("/me").status_code == 200
+    assert token.delete("/users/vera/sessions").status_code == 403
+    again = server.logged_in("vera")
+    assert server.with_token(admin).delete("/users/vera/sessions").status_code == 204
+    assert again.get("/me").status_code == 401
+    assert admin.get("/me").status_code == 200
 
 
 def test_every_change_is_in_the_audit_log(server: RestServer, admin, developer, operator) -> None:
@@ -217,6 +285,23 @@ def test_every_change_is_in_the_audit_log(server: RestServer, admin, developer, 
         ("otto", "job.stop", "done"),
         ("dora", "job.submit", "done"),
     ]
+
+
+def test_a_user_is_changed_as_a_whole_or_not_at_all(server: RestServer, admin, viewer) -> None:
+    assert admin.post("/groups", {"name": "ops"}).status_code == 201
+    wish = {"role": "operator", "active": False, "groups": ["ops", "nope"]}
+    assert admin.patch("/users/vera", wish).status_code == 404
+    before = admin.get("/users/vera").json()
+    assert (before["role"], before["active"], before["groups"]) == ("viewer", True, [])
+    assert admin.get("/audit", params={"target_name": "vera", "action": "user.set_role"}).json()["items"] == []
+    changed = admin.patch("/users/vera", wish | {"groups": ["ops"]}).json()
+    assert (changed["role"], changed["active"], changed["groups"]) == ("operator", False, ["ops"])
+
+
+def test_a_refused_change_of_an_account_is_in_the_audit_log(server: RestServer, admin, viewer) -> None:
+    assert server.with_token(viewer).post("/tokens", {"name": "more"}).status_code == 403
+    [found] = admin.get("/audit", params={"outcome": "refused"}).json()["items"]
+    assert (found["actor"], found["action"], found["target_name"]) == ("vera", "user.manage_account", "vera")
 
 
 def test_metrics_are_for_tokens_and_this_machine(server: RestServer, developer, tmp_path: Path) -> None:

@@ -1,10 +1,16 @@
 """Views by REST: rows, keys, SQL, changes; and what is followed goes on where it was."""
 
 import asyncio
+import threading
+
+import pytest
 
 from headrace.jobs.states import State
 from headrace.server.access.decisions import SYSTEM
 from headrace.server.application import PREFIX
+from headrace.values import json_text
+from headrace.views.definition import Delta, Reflects, ViewColumn, ViewDefinition
+from headrace.views.sqlite import SqliteViewStore
 from support.rest_server import RestServer, Visitor, parsed, streamed
 from support.waiting import PATIENCE
 
@@ -31,6 +37,26 @@ def test_rows_by_page_key_and_query(server: RestServer, developer: Visitor) -> N
     assert (some["rows"], some["truncated"]) == ([{"k": "k29"}, {"k": "k28"}], True)
     for sql in ("DROP VIEW totals", "SELECT 1", "SELECT * FROM nothing", "SELECT", ""):
         assert developer.post("/views/query", {"sql": sql}).status_code in {404, 422}, sql
+
+
+@pytest.mark.parametrize("key", [("k",), ()])
+def test_rows_have_one_order_though_values_are_equal(
+    server: RestServer, developer: Visitor, key: tuple[str, ...]
+) -> None:
+    server.submit(developer)
+    folder = server.jobs.folder_of(server.jobs.show("shop"))
+    store = SqliteViewStore(folder.state_path / "shop" / "views.sqlite")
+    columns = (ViewColumn("k", "string"), ViewColumn("total", "decimal(20,2)"))
+    store.define("shop.totals", [ViewDefinition("totals", columns, key=key)])
+    store.take("shop.totals", 0, {"totals": Delta(inserted=[(k, 1) for k in "cadb"])}, Reflects())
+    store.close()
+
+    def pages(**order: object) -> list[str]:
+        asked = [{"limit": 1, "offset": offset, **order} for offset in range(4)]
+        return [developer.get("/views/totals/rows", params=each).json()["rows"][0]["k"] for each in asked]
+
+    assert pages() == pages(order_by="TOTAL") == ["a", "b", "c", "d"]
+    assert pages(order_by="total", descending=True) == ["d", "c", "b", "a"]
 
 
 def test_views_of_one_name_are_told_apart(server: RestServer, developer: Visitor) -> None:
@@ -62,6 +88,69 @@ def test_changes_are_followed_and_taken_up_again(server: RestServer, developer: 
     assert [each["batch"] for each in page["batches"]] == [third] == [page["next"]]
 
 
+def test_a_large_batch_comes_in_parts_that_are_taken_up_again(server: RestServer, developer: Visitor) -> None:
+    server.submit(developer)
+    rows = [(f"k{number:04}", number) for number in range(2500)]
+    with server.totals() as totals:
+        first = totals.take(rows)
+        second = totals.take([("z", 1)], rows[:1500])
+    path = "/views/totals/changes/events?after=start"
+    parts = developer.events(path, 5)
+    assert [each["id"] for each in parts] == [
+        f"{first}:1000",
+        f"{first}:2000",
+        f"{first}",
+        f"{second}:1000",
+        f"{second}",
+    ]
+    assert [each["data"]["more"] for each in parts] == [True, True, False, True, False]
+    told = [(each["change"], each["row"]["k"]) for part in parts for each in part["data"]["changes"]]
+    assert told == [*(("insert", k) for k, _ in rows), *(("delete", k) for k, _ in rows[:1500]), ("insert", "z")]
+    for place, part in enumerate(parts[:-1]):
+        assert developer.events(path, 4 - place, **{"Last-Event-ID": part["id"]}) == parts[place + 1 :]
+
+
+def test_changes_are_given_as_far_as_they_fit(server: RestServer, developer: Visitor, monkeypatch) -> None:
+    monkeypatch.setattr("headrace.server.services.views.MOST_BYTES", 1000)
+    server.submit(developer)
+    with server.totals() as totals:
+        taken = [totals.take([(f"{batch}-{number}", 1) for number in range(6)]) for batch in range(5)]
+    pages, after = [], -1
+    while found := (page := developer.get("/views/totals/changes", params={"after": after, "limit": 1000}).json())[
+        "batches"
+    ]:
+        pages.append([each["batch"] for each in found])
+        after = page["next"]
+    assert pages == [taken[:2], taken[2:4], taken[4:]]
+    followed = developer.events("/views/totals/changes/events?after=start", 5)
+    assert [each["id"] for each in followed] == [str(each) for each in taken]
+
+
+def test_events_are_put_into_words_beside_the_event_loop(server: RestServer, developer: Visitor, monkeypatch) -> None:
+    server.submit(developer)
+    with server.totals() as totals:
+        totals.take([("a", 1)])
+    threads = []
+
+    def noted(value: object) -> str:
+        threads.append(threading.current_thread())
+        return json_text(value)
+
+    monkeypatch.setattr("headrace.server.rest.sse.json_text", noted)
+    assert developer.events("/views/totals/changes/events?after=start", 1)
+    assert threads
+    assert threading.main_thread() not in threads
+
+
+@pytest.mark.parametrize("last", ["9" * 5000, "1:" + "9" * 5000, "x", "1:", "-1", "²"])
+def test_a_place_that_is_none_is_refused(server: RestServer, developer: Visitor, last: str) -> None:
+    server.submit(developer)
+    with server.totals() as totals:
+        totals.take([("a", 1)])
+    answer = developer.get("/views/totals/changes/events", headers={"Last-Event-ID": last.encode("latin-1", "ignore")})
+    assert (answer.status_code, answer.json()["title"]) == (422, "changes cannot be followed from there")
+
+
 def test_logs_and_figures_are_followed_and_taken_up_again(server: RestServer, developer: Visitor) -> None:
     server.submit(developer)
     server.go_until("shop", State.RUNNING)
@@ -75,6 +164,9 @@ def test_logs_and_figures_are_followed_and_taken_up_again(server: RestServer, de
     [rest] = developer.events("/jobs/shop/logs/events", 1, **{"Last-Event-ID": first["id"]})
     assert rest["data"] == {"lines": ["three", "four"]}
     assert developer.get("/jobs/shop/logs", params={"lines": 2}).json() == {"lines": ["three", "four"]}
+    for wrong in ("9" * 30 + "-0-0", "0-0-" + "9" * 5000, "x"):
+        [anew] = developer.events("/jobs/shop/logs/events?lines=1", 1, **{"Last-Event-ID": wrong})
+        assert anew["data"] == {"lines": ["four"]}
 
     figures = developer.events("/jobs/shop/figures/events", 2)
     assert figures[0]["id"] < figures[1]["id"]

@@ -12,7 +12,7 @@ from headrace.records.base import Clock
 from headrace.records.database import Database, take_turns
 from headrace.server.access.audit import AuditFilter, AuditPage, Outcome, audit_page, record
 from headrace.server.access.decisions import Decision, Effect, Entry, Grantee, GranteeKind, Target, Who, may
-from headrace.server.access.mistakes import Forbidden
+from headrace.server.access.mistakes import Conflict, Forbidden
 from headrace.server.access.roles import LISTED, Action, ObjectKind, Role, rule_of
 
 __all__ = ["Access", "entry_of", "kept_name"]
@@ -37,9 +37,24 @@ class Access:
         """Raise Forbidden unless somebody may; a change that is refused is noted in the audit log."""
         decision = self.may(who, action, target)
         if not decision:
-            if rule_of(action).role > Role.VIEWER:
+            if rule_of(action).changes:
                 self._note_refusal(who, action, target, decision)
             raise Forbidden(who, action, target, decision)
+
+    def require_name(self, who: Who, action: Action, target: Target) -> None:
+        """Raise unless somebody may do something to an object that need not be there yet.
+
+        Of one that is hidden from them nothing is told but that its name is taken.
+        """
+        try:
+            self.require(who, action, target)
+        except Forbidden:
+            if self.may(who, Action.SEE, target):
+                raise
+            by_role = may(who, action, Target(target.kind, target.name), ())
+            if not by_role:
+                raise Forbidden(who, action, target, by_role) from None
+            raise Conflict(f'the name "{target.name}" cannot be used', hint="Choose another name.") from None
 
     def permitted(self, who: Who, action: Action, targets: Iterable[Target]) -> list[Target]:
         """Return those of many objects to which somebody may do something, in their order."""

@@ -42,9 +42,13 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class AttemptLimits:
-    """The limits of one user name, whether there is such a user or not, and of one address."""
+    """The limits of one user name at one address, whether there is such a user or not, and of each of both alone.
 
-    name: Limit = Limit(free=5)
+    A name alone may fail often: those who guess at it elsewhere must not keep its user out.
+    """
+
+    name_and_address: Limit = Limit(free=5)
+    name: Limit = Limit(free=100)
     address: Limit = Limit(free=20)
 
 
@@ -54,10 +58,13 @@ def begin_attempt(session: Session, name: str, address: str | None, now: datetim
     It is noted before the password is looked at, so that many at once are no way around the limit.
     """
     take_turns(session, "log in")
-    keep = max(limits.name.window, limits.address.window)
+    keep = max(limits.name_and_address.window, limits.name.window, limits.address.window)
     session.execute(delete(LoginAttemptRow).where(LoginAttemptRow.at <= now - keep))
     network = None if address is None else network_of(address)
-    wait = _wait(session, LoginAttemptRow.name_hash == _key(name), limits.name, now)
+    wait = max(
+        _wait(session, _name_at(name, network), limits.name_and_address, now),
+        _wait(session, LoginAttemptRow.name_hash == _key(name), limits.name, now),
+    )
     if network is not None:
         wait = max(wait, _wait(session, LoginAttemptRow.address == network, limits.address, now))
     if wait > timedelta(0):
@@ -68,10 +75,11 @@ def begin_attempt(session: Session, name: str, address: str | None, now: datetim
     return row.id
 
 
-def forgive(session: Session, name: str, attempt: int) -> None:
-    """Forget an attempt that succeeded, and the failures of its name; those of its address still count."""
+def forgive(session: Session, name: str, address: str | None, attempt: int) -> None:
+    """Forget an attempt that succeeded, and the failures of its name there; those of the address still count."""
     session.execute(delete(LoginAttemptRow).where(LoginAttemptRow.id == attempt))
-    session.execute(update(LoginAttemptRow).where(LoginAttemptRow.name_hash == _key(name)).values(name_hash=""))
+    there = _name_at(name, None if address is None else network_of(address))
+    session.execute(update(LoginAttemptRow).where(there).values(name_hash=""))
 
 
 def network_of(address: str) -> str:
@@ -89,6 +97,10 @@ def network_of(address: str) -> str:
     if parsed.ipv4_mapped is not None:
         return str(parsed.ipv4_mapped)
     return str(ipaddress.ip_network((parsed, 64), strict=False))
+
+
+def _name_at(name: str, network: str | None) -> ColumnElement[bool]:
+    return (LoginAttemptRow.name_hash == _key(name)) & LoginAttemptRow.address.is_not_distinct_from(network)
 
 
 def _wait(session: Session, whose: ColumnElement[bool], limit: Limit, now: datetime) -> timedelta:

@@ -126,8 +126,11 @@ class Entry:
         return not ("*" in self.pattern or "?" in self.pattern)
 
     def names(self, target: Target) -> bool:
-        """Say whether it is about an object."""
-        return self.kind is target.kind and _pattern(self.pattern).fullmatch(target.name) is not None
+        """Say whether it is about an object: by its name, or by the name as lists keep it, where ß has two letters."""
+        if self.kind is not target.kind:
+            return False
+        pattern = _pattern(self.pattern.casefold())
+        return any(pattern.fullmatch(name) is not None for name in (target.name, target.name.casefold()))
 
     def covers(self, action: Action) -> bool:
         """Say whether it is about an action."""

@@ -1,5 +1,7 @@
 """Changes of groups go in; they are made if the one who wants them may, and noted in the audit log."""
 
+from datetime import datetime
+
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -12,7 +14,7 @@ from headrace.server.access.decisions import Target, Who
 from headrace.server.access.people import Group, free_name, group_named, normal_name, user_named
 from headrace.server.access.roles import Action, ObjectKind
 
-__all__ = ["Groups"]
+__all__ = ["Groups", "put_into", "take_out"]
 
 
 class Groups:
@@ -64,23 +66,33 @@ class Groups:
     def add_member(self, by: Who, name: str, user: str) -> Group:
         """Put a user into a group; one who is in it stays there."""
         with self._access.changing(by, Action.MANAGE_GROUPS, _target(name)) as session:
-            group, member = group_named(session, name), user_named(session, user)
-            if session.get(GroupMemberRow, (group.id, member.id)) is None:
-                session.add(GroupMemberRow(group_id=group.id, user_id=member.id))
-                session.flush()
-                record(session, self._clock(), by, "group.add_member", _target(group.name), {"user": member.name})
+            group = group_named(session, name)
+            put_into(session, self._clock(), by, group, user_named(session, user))
             return _group(session, group)
 
     def remove_member(self, by: Who, name: str, user: str) -> Group:
         """Take a user out of a group; one who is not in it is no mistake."""
         with self._access.changing(by, Action.MANAGE_GROUPS, _target(name)) as session:
-            group, member = group_named(session, name), user_named(session, user)
-            row = session.get(GroupMemberRow, (group.id, member.id))
-            if row is not None:
-                session.delete(row)
-                session.flush()
-                record(session, self._clock(), by, "group.remove_member", _target(group.name), {"user": member.name})
+            group = group_named(session, name)
+            take_out(session, self._clock(), by, group, user_named(session, user))
             return _group(session, group)
+
+
+def put_into(session: Session, now: datetime, by: Who, group: GroupRow, member: UserRow) -> None:
+    """Put a user into a group, in the transaction of a change; one who is in it stays there."""
+    if session.get(GroupMemberRow, (group.id, member.id)) is None:
+        session.add(GroupMemberRow(group_id=group.id, user_id=member.id))
+        session.flush()
+        record(session, now, by, "group.add_member", _target(group.name), {"user": member.name})
+
+
+def take_out(session: Session, now: datetime, by: Who, group: GroupRow, member: UserRow) -> None:
+    """Take a user out of a group, in the transaction of a change; one who is not in it is no mistake."""
+    row = session.get(GroupMemberRow, (group.id, member.id))
+    if row is not None:
+        session.delete(row)
+        session.flush()
+        record(session, now, by, "group.remove_member", _target(group.name), {"user": member.name})
 
 
 def _group(session: Session, row: GroupRow) -> Group:

@@ -55,7 +55,7 @@ class LogIn:
         self, session: Session, user: UserRow, attempt: int, renewed: str | None, address: str | None
     ) -> BrowserSession:
         now = self._clock()
-        forgive(session, user.name, attempt)
+        forgive(session, user.name, address, attempt)
         if renewed is not None:
             user.password_hash = renewed
         opened = open_session(session, user, now, self._session_limits)

@@ -86,6 +86,11 @@ class Rule:
     """Whether it is for the owner of an object, and admins, alone."""
 
     @property
+    def changes(self) -> bool:
+        """Whether it is more than looking, so that who is refused it is noted in the audit log."""
+        return self.role > Role.VIEWER or self.action is Action.MANAGE_ACCOUNT
+
+    @property
     def can_be_granted(self) -> bool:
         """Whether an access list can give it to one whose role does not."""
         own = self.owners or self.action is Action.MANAGE_ACCOUNT

@@ -91,8 +91,10 @@ class Sessions:
             record(session, self._clock(), who_of(session, user), "session.end", _account(user.name))
 
     def end_all(self, by: Who, name: str) -> int:
-        """Log a user out everywhere; return how many sessions that were."""
-        with self._access.changing(by, Action.MANAGE_ACCOUNT, _account(normal_name(name))) as session:
+        """Log a user out everywhere, oneself or as an admin another; return how many sessions that were."""
+        target = _account(normal_name(name))
+        action = Action.MANAGE_ACCOUNT if target.name == by.name else Action.MANAGE_USERS
+        with self._access.changing(by, action, target) as session:
             user = user_named(session, name)
             count = drop_sessions(session, user.id)
             record(session, self._clock(), by, "session.end_all", _account(user.name), {"sessions": count})

@@ -1,5 +1,7 @@
 """Changes of users go in; they are made if the one who wants them may, and noted in the audit log."""
 
+from datetime import datetime
+
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -16,7 +18,7 @@ from headrace.server.access.people import User, free_name, last_seen, normal_nam
 from headrace.server.access.roles import Action, ObjectKind, Role
 from headrace.server.access.sessions import drop_sessions
 
-__all__ = ["FIRST_ADMIN", "Users", "ensure_admin"]
+__all__ = ["FIRST_ADMIN", "Users", "ensure_admin", "give_role", "let_in", "lock_out"]
 
 FIRST_ADMIN = "admin"
 
@@ -69,29 +71,21 @@ class Users:
         """Give a user another role; it counts from the next request on."""
         with self._access.changing(by, Action.MANAGE_USERS, _target(name)) as session:
             row = user_named(session, name)
-            if role is not Role.ADMIN:
-                _check_not_last_admin(session, row)
-            details = {"from": row.role, "to": role.value}
-            row.role = role.value
-            record(session, self._clock(), by, "user.set_role", _target(row.name), details)
+            give_role(session, self._clock(), by, row, role)
             return user_of(session, row)
 
     def disable(self, by: Who, name: str) -> User:
         """Lock a user out: sessions end, tokens do not work until the user is enabled again."""
         with self._access.changing(by, Action.MANAGE_USERS, _target(name)) as session:
             row = user_named(session, name)
-            _check_not_last_admin(session, row)
-            row.disabled_at = row.disabled_at or self._clock()
-            ended = drop_sessions(session, row.id)
-            record(session, self._clock(), by, "user.disable", _target(row.name), {"sessions": ended})
+            lock_out(session, self._clock(), by, row)
             return user_of(session, row)
 
     def enable(self, by: Who, name: str) -> User:
         """Let a user in again."""
         with self._access.changing(by, Action.MANAGE_USERS, _target(name)) as session:
             row = user_named(session, name)
-            row.disabled_at = None
-            record(session, self._clock(), by, "user.enable", _target(row.name))
+            let_in(session, self._clock(), by, row)
             return user_of(session, row)
 
     def delete(self, by: Who, name: str) -> None:
@@ -103,8 +97,13 @@ class Users:
             record(session, self._clock(), by, "user.delete", _target(row.name), {"role": row.role})
 
     def set_password(self, by: Who, name: str, password: str, *, must_change: bool = False) -> None:
-        """Give a user a new password, as an admin; the user is logged out everywhere."""
+        """Give a user a new password, as an admin; the user is logged out everywhere.
+
+        An admin's token gives it to others, not to the admin: whoever found the token would have the account then.
+        """
         self._access.require(by, Action.MANAGE_USERS, _target(name))
+        if by.token is not None and normal_name(name) == by.name:
+            self._access.require(by, Action.MANAGE_ACCOUNT, _target(name))
         self._replace_password(by, Action.MANAGE_USERS, name, password, must_change=must_change)
 
     def change_password(self, by: Who, current: str, password: str) -> None:
@@ -122,7 +121,7 @@ class Users:
                 record(session, self._clock(), by, "user.set_password", _target(by.name), details, outcome=refused)
             raise LogInFailed
         with self._database.transaction() as session:
-            forgive(session, by.name, attempt)
+            forgive(session, by.name, None, attempt)
         if self._passwords.verify(kept, password):
             raise WeakPassword("the new password is the old one", hint="Choose another one.")
         self._replace_password(by, Action.MANAGE_ACCOUNT, by.name, password)
@@ -138,6 +137,28 @@ class Users:
             row.must_change_password = must_change
             details = {"sessions": drop_sessions(session, row.id), "must_change": must_change}
             record(session, now, by, "user.set_password", _target(row.name), details)
+
+
+def give_role(session: Session, now: datetime, by: Who, row: UserRow, role: Role) -> None:
+    """Give a user another role, in the transaction of a change; the last admin stays one."""
+    if role is not Role.ADMIN:
+        _check_not_last_admin(session, row)
+    details = {"from": row.role, "to": role.value}
+    row.role = role.value
+    record(session, now, by, "user.set_role", _target(row.name), details)
+
+
+def lock_out(session: Session, now: datetime, by: Who, row: UserRow) -> None:
+    """Disable a user and end their sessions, in the transaction of a change; the last admin stays."""
+    _check_not_last_admin(session, row)
+    row.disabled_at = row.disabled_at or now
+    record(session, now, by, "user.disable", _target(row.name), {"sessions": drop_sessions(session, row.id)})
+
+
+def let_in(session: Session, now: datetime, by: Who, row: UserRow) -> None:
+    """Enable a user again, in the transaction of a change."""
+    row.disabled_at = None
+    record(session, now, by, "user.enable", _target(row.name))
 
 
 def ensure_admin(

@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import Any
 
+from anyio import to_thread
+
 from headrace.server.access.decisions import Who
 from headrace.server.access.roles import Action
 from headrace.server.backend.session import SessionPart
@@ -59,9 +61,10 @@ class RowPart(SessionPart):
 
         def found(who: Who) -> RowPage:
             view = self._services.views.find(who, name)
-            page = self._services.views.rows(
-                view, search=search, order_by=order_by, descending=descending, offset=offset, limit=limit
-            )
+            with self._services.views.turns.of(who.name):
+                page = self._services.views.rows(
+                    view, search=search, order_by=order_by, descending=descending, offset=offset, limit=limit
+                )
             columns = page.definition.columns
             keys = _keys(columns, page.definition.key, page.rows, offset)
             return RowPage(_columns(columns), tuple(map(tuple, page.rows)), page.total, keys)
@@ -91,7 +94,7 @@ class RowPart(SessionPart):
         yield RowBatch(_columns(columns), ())
         async for batch in follow_changes(service, view, position):
             await self._ask(lambda who: service.find(who, f"{view.job}.{view.name}", Action.TAP))
-            yield _changed(columns, key, batch)
+            yield await to_thread.run_sync(_changed, columns, key, batch)
 
     async def records(self, job: str, places: Sequence[str]) -> Sequence[str | None]:
         """Return the records at places that a job has read, as text; None for what is gone."""

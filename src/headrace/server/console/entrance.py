@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from html import escape
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -93,9 +93,10 @@ def _local(address: str) -> str:
 
     >>> _local("/jobs/a?tab=logs"), _local("//elsewhere/x"), _local("https://elsewhere"), _local("/\\elsewhere")
     ('/jobs/a?tab=logs', '/', '/', '/')
+    >>> _local("//["), _local("/\t/elsewhere")
+    ('/', '/')
     """
-    parts = urlsplit(address)
-    fine = address.startswith("/") and not address.startswith(("//", "/\\")) and not parts.netloc and not parts.scheme
+    fine = address.startswith("/") and not address.startswith(("//", "/\\"))
     return address if fine and address.isprintable() else "/"
 
 

@@ -40,14 +40,14 @@ class SocketGuard:
             await PlainTextResponse("not a page of yours", status_code=403)(scope, receive, send)
 
     async def _is_fine(self, connection: HTTPConnection) -> bool:
-        page = connection.query_params.get("client_id")
-        if page is None or not is_own(connection):
+        pages = connection.query_params.getlist("client_id")
+        if len(pages) != 1 or not is_own(connection):  # of several, NiceGUI takes another than Starlette
             return False
         try:
             await self.backend_for(connection).me()
         except NotSignedIn:
             return False
-        known = Client.instances.get(page)
+        known = Client.instances.get(pages[0])
         if known is None:
             return True  # one from before the server started: NiceGUI lets the browser load it again
         its, given = known.request.cookies.get(self.cookie, ""), connection.cookies.get(self.cookie, "")
@@ -60,7 +60,12 @@ def is_own(connection: HTTPConnection) -> bool:
     if site is not None and site not in {"same-origin", "none"}:
         return False
     origin = connection.headers.get("origin")
-    return origin is None or urlsplit(origin).netloc == connection.headers.get("host")
+    if origin is None:
+        return True
+    try:
+        return urlsplit(origin).netloc == connection.headers.get("host")
+    except ValueError:  # no address at all
+        return False
 
 
 def hold_sockets_to_their_pages() -> None:

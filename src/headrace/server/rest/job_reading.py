@@ -113,7 +113,7 @@ async def follow_job_figures(job: Name, request: Request, asking: Reading, last_
     services = asking.services
     found = await to_thread.run_sync(services.jobs.show, asking.who, job)
     return event_stream(
-        services,
+        asking,
         follow_figures(services.jobs.jobs, found, last_event(request, last_event_id)),
         lambda: services.jobs.show(asking.again(), found.id),
     )
@@ -132,7 +132,7 @@ async def follow_job_log(
     found = await to_thread.run_sync(services.jobs.show, asking.who, job, Action.READ_LOGS)
     folder = services.jobs.jobs.folder_of(found)
     return event_stream(
-        services,
+        asking,
         follow_log(folder, lines, last_event(request, last_event_id)),
         lambda: services.jobs.show(asking.again(), found.id, Action.READ_LOGS),
     )
@@ -146,7 +146,7 @@ async def follow_job_events(job: Name, request: Request, asking: Reading, last_e
     last = last_event(request, last_event_id) or ""
     after = int(last) if last.isdecimal() and len(last) < 19 else 0
     return event_stream(
-        services, follow_events(services.jobs.jobs, found, after), lambda: services.jobs.show(asking.again(), found.id)
+        asking, follow_events(services.jobs.jobs, found, after), lambda: services.jobs.show(asking.again(), found.id)
     )
 
 

@@ -84,7 +84,7 @@ async def try_text(body: models.Trial, asking: Reading) -> Response:
     def allowed() -> None:
         services.control.access.require(asking.again(), Action.TRY, _SYSTEM)
 
-    return event_stream(services, happenings(), allowed)
+    return event_stream(asking, happenings(), allowed)
 
 
 @router.get("/applications")

@@ -74,6 +74,16 @@ def set_password(name: Person, body: models.PasswordWish, change: Changing) -> R
     return change.apply(body, act, secret=body.password is None)
 
 
+@router.delete("/users/{name}/sessions", status_code=204)
+def end_sessions(name: Person, change: Changing) -> Response:
+    """Log a user out everywhere; everybody may do that to themselves. Tokens go on."""
+
+    def act(_: str) -> None:
+        change.services.control.sessions.end_all(change.who, name)
+
+    return change.apply(None, act, status=204)
+
+
 @router.delete("/users/{name}", status_code=204)
 def delete_user(name: Person, change: Changing) -> Response:
     """Delete a user with tokens, sessions and lines in access lists."""

@@ -98,13 +98,15 @@ _STATUSES: tuple[tuple[type[HeadraceError], int, str], ...] = (
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"description": text, "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
     for status, text in {
+        400: "The body of the request is no text.",
         401: "Nobody is logged in, or the session or token is over.",
         403: "The user may not, the CSRF token is missing, or the password must be changed first.",
         404: "There is no such thing, or it is not for this user to see.",
         409: "It does not go together with how things are now.",
+        410: "The changes that are asked for are no longer kept.",
         413: "The body of the request is too large.",
         422: "A mistake in the request or in the text.",
-        429: "Too many attempts, or too many queries at a time; Retry-After says when to try again.",
+        429: "Too many attempts, or too much at a time; Retry-After says when to try again.",
         503: "Something outside does not answer.",
     }.items()
 }

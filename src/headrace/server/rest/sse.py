@@ -3,14 +3,16 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any
 
 from anyio import CancelScope, to_thread
-from fastapi import Request
+from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from headrace.errors import HeadraceError
+from headrace.server.rest.asking import Asking
 from headrace.server.rest.problems import problem_of
 from headrace.server.services.following import Happening
 from headrace.server.services.services import Services
@@ -28,12 +30,27 @@ CHECK_EVERY = 5.0
 """Seconds after which rights are looked at again: a session may have ended, a list may have changed."""
 
 
-def event_stream(
-    services: Services, happenings: AsyncIterator[Happening], check: Callable[[], object]
-) -> StreamingResponse:
-    """Answer with events as they happen, until the client goes, the server ends, or ``check`` says no."""
+class _EventStream(StreamingResponse):
+    """An answer that lasts, and holds a turn of its user until it ends."""
+
+    turn: ExitStack
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self.turn:
+            await super().__call__(scope, receive, send)
+
+
+def event_stream(asking: Asking, happenings: AsyncIterator[Happening], check: Callable[[], object]) -> Response:
+    """Answer with events as they happen, until the client goes, the server ends, or ``check`` says no.
+
+    Raise TooManyAtOnce if the user has too many open.
+    """
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(_lines(services, happenings, check), media_type="text/event-stream", headers=headers)
+    lines = _lines(asking.services, happenings, check)
+    answer = _EventStream(lines, media_type="text/event-stream", headers=headers)
+    answer.turn = ExitStack()
+    answer.turn.enter_context(asking.services.streams.of(asking.who.name))
+    return answer
 
 
 def last_event(request: Request, named: str | None) -> str | None:
@@ -72,7 +89,7 @@ async def _lines(
             except HeadraceError as error:
                 yield _problem(error)
                 return
-            yield _event(happening)
+            yield await to_thread.run_sync(_event, happening)  # many rows take long
             coming = asyncio.ensure_future(anext(happenings))
     finally:
         with CancelScope(shield=True):  # a client that leaves cancels whatever waits, and so would the tidying up be

@@ -17,7 +17,7 @@ from headrace.server.rest.models.fields import Page
 from headrace.server.rest.paging import Paged
 from headrace.server.rest.sse import EVENT_STREAM, event_stream, last_event
 from headrace.server.services.catalog import CatalogObject
-from headrace.server.services.following import Happening, changes_of, follow_changes
+from headrace.server.services.following import Happening, Mark, changes_of, follow_parts
 from headrace.server.services.mistakes import NotThere
 from headrace.server.services.records import Place, Record
 from headrace.server.services.tap import followed, tapping
@@ -88,9 +88,10 @@ def rows(
 ) -> Response:
     """Show some rows of a view."""
     found = asking.services.views.find(asking.who, view)
-    page = asking.services.views.rows(
-        found, search=search, order_by=order_by, descending=descending, offset=offset, limit=limit
-    )
+    with asking.services.views.turns.of(asking.who.name):
+        page = asking.services.views.rows(
+            found, search=search, order_by=order_by, descending=descending, offset=offset, limit=limit
+        )
     end = offset + len(page.rows)
     return rows_response(
         {
@@ -133,7 +134,8 @@ def changes(
     """Show what batches changed in a view after a position, as far as they are there now."""
     found = asking.services.views.find(asking.who, view, Action.TAP)
     columns = [each.name for each in asking.services.views.columns(found)]
-    batches = asking.services.views.changes(found, after, limit)
+    with asking.services.views.turns.of(asking.who.name):
+        batches = asking.services.views.changes(found, after, limit)
     last = batches[-1].batch if batches else after
     return rows_response({"batches": [_batch(columns, each) for each in batches], "next": last})
 
@@ -147,18 +149,15 @@ async def follow(
         str, Query(pattern=r"^(now|start|[0-9]{1,15})$", description="Where to begin: now, start, or after a batch.")
     ] = "now",
 ) -> Response:
-    """Follow a view; each event is a batch, and its id the batch's number."""
+    """Follow a view; each event is a batch, or a part of one with ``more`` to come, and its id says up to where."""
     service = asking.services.views
     found = await to_thread.run_sync(service.find, asking.who, view, Action.TAP)
-    position = await to_thread.run_sync(_position, service, found, last_event(request, None) or after)
+    mark = await to_thread.run_sync(_mark, service, found, last_event(request, None) or after)
     columns = [each.name for each in await to_thread.run_sync(service.columns, found)]
-
-    async def happenings() -> AsyncIterator[Happening]:
-        async for batch in follow_changes(service, found, position):
-            yield Happening("changes", str(batch.batch), _batch(columns, batch))
-
     return event_stream(
-        asking.services, happenings(), lambda: service.find(asking.again(), f"{found.job}.{found.name}", Action.TAP)
+        asking,
+        follow_parts(service, found, columns, mark),
+        lambda: service.find(asking.again(), f"{found.job}.{found.name}", Action.TAP),
     )
 
 
@@ -183,7 +182,7 @@ def described(name: Name, asking: Reading) -> models.CatalogObject:
 def recent(name: Name, asking: Reading, limit: Annotated[int, Query(ge=1, le=500)] = 50) -> Response:
     """Show the last rows of a stream, table or sink in Kafka or in files; of others the answer says why not."""
     found = asking.services.catalog.find(asking.who, name, Action.TAP)
-    with tapping(found) as tap:
+    with asking.services.views.turns.of(asking.who.name), tapping(found) as tap:
         messages = tap.recent(limit)
     return rows_response({"items": [asdict(each) for each in messages], "next": None})
 
@@ -208,7 +207,7 @@ async def follow_rows(name: Name, asking: Reading) -> Response:
                     yield Happening("row", "", asdict(each))
 
     return event_stream(
-        asking.services, happenings(), lambda: catalog.find(asking.again(), f"{found.job}.{found.name}", Action.TAP)
+        asking, happenings(), lambda: catalog.find(asking.again(), f"{found.job}.{found.name}", Action.TAP)
     )
 
 
@@ -246,16 +245,17 @@ def _view(service: Views, view: JobView) -> models.View:
     )
 
 
-def _position(service: Views, view: JobView, text: str) -> int | None:
+def _mark(service: Views, view: JobView, text: str) -> Mark:
     if text == "now":
         try:
-            return service.position(view)
+            return Mark(service.position(view))
         except NotThere:
-            return None
-    if not text.isdecimal():
-        return None
-    service.changes(view, int(text), 1)  # one that is no longer kept is refused before anything is sent
-    return int(text)
+            return Mark()
+    if text == "start":
+        return Mark()
+    mark = Mark.read(text)
+    service.changes(view, mark.after, 1)  # one that is no longer kept is refused before anything is sent
+    return mark
 
 
 def _named(definition: ViewDefinition, rows: Any) -> list[dict[str, Any]]:

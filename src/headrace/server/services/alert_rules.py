@@ -81,6 +81,8 @@ class AlertRules:
         self._access.require(who, Action.EDIT_ALERTS, _target(rule))
         self._check_not_given(name)
         before = self._all().get(name)
+        if before is not None and not self._access.may(who, Action.SEE, before.target):
+            raise Unwanted(f'the name "{name}" cannot be used', hint="Choose another name.")
         if before is not None:
             self._access.require(who, Action.EDIT_ALERTS, before.target)
         plain = options_of(rule)

@@ -90,6 +90,7 @@ class Applications:
         """
         check_name(name)
         target = application_target(name)
+        self._access.require_name(who, Action.EDIT, target)
         with self._access.changing(who, Action.EDIT, target) as session:
             return self._keep(session, who, name, text, expected)
 
@@ -165,7 +166,7 @@ class Applications:
         """
         check_name(name)
         target = application_target(name)
-        self._access.require(who, Action.EDIT_DASHBOARD, target)
+        self._access.require_name(who, Action.EDIT_DASHBOARD, target)
         parse_dashboard(text, f"{name}.yaml")
         with self._access.changing(who, Action.EDIT_DASHBOARD, target) as session:
             row = session.get(DashboardRow, name)

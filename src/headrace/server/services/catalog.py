@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from headrace.catalog.objects import Sink, Stream, Table
 from headrace.connectors.durations import duration_text
+from headrace.errors import value_without_secrets
 from headrace.jobs.texts import feeds
 from headrace.language.dialect import Headrace
 from headrace.language.statements import ColumnDefinition
@@ -180,7 +181,7 @@ def _connector(thing: Stream | Table | Sink) -> tuple[str, tuple[tuple[str, str]
             value = getattr(options, each.name)
             if each.metadata.get("secret") or value in (None, (), {}, "") or value == each.default:
                 continue
-            shown.append((each.name, _text(value)))
+            shown.append((each.name, value_without_secrets(_text(value))))
     return thing.connector, tuple(shown)
 
 

@@ -4,7 +4,9 @@ What blocks is done in threads; between two looks nothing is held.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -22,10 +24,24 @@ from headrace.server.services.mistakes import NotThere
 from headrace.server.services.views import JobView, Views
 from headrace.views.definition import FeedBatch
 
-__all__ = ["Happening", "changes_of", "follow_changes", "follow_events", "follow_figures", "follow_log"]
+__all__ = [
+    "Happening",
+    "Mark",
+    "changes_of",
+    "follow_changes",
+    "follow_events",
+    "follow_figures",
+    "follow_log",
+    "follow_parts",
+]
 
 LOOK_EVERY = 0.5
 LOOK_AT_VIEWS_EVERY = 0.25
+MOST_CHANGES = 1000
+"""How many changes are told at once: a batch of more comes in parts, so that nobody waits for all of it."""
+_MARK = re.compile("([0-9]{1,15})(?::([0-9]{1,15}))?")
+_PLACE = re.compile("[0-9]{1,18}(-[0-9]{1,20}){2}")
+"""The place of a follower of a log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +51,34 @@ class Happening:
     kind: str
     mark: str
     value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in the changes of a view: behind a batch, or behind so many changes of one; without a batch the start.
+
+    >>> str(Mark(7)), str(Mark(7, 1000)), Mark.read("7:1000")
+    ('7', '7:1000', Mark(batch=7, done=1000))
+    """
+
+    batch: int | None = None
+    done: int | None = None
+
+    @classmethod
+    def read(cls, text: str) -> "Mark":
+        """Return the place that a text names; raise HeadraceError if it names none."""
+        found = _MARK.fullmatch(text)
+        if found is None:
+            raise HeadraceError("changes cannot be followed from there", hint="Send the id of an event as it came.")
+        return cls(int(found[1]), None if found[2] is None else int(found[2]))
+
+    def __str__(self) -> str:
+        return f"{self.batch}" if self.done is None else f"{self.batch}:{self.done}"
+
+    @property
+    def after(self) -> int | None:
+        """The last batch of which nothing more is wanted."""
+        return self.batch if self.batch is None or self.done is None else self.batch - 1
 
 
 async def follow_figures(jobs: Jobs, job: Job, after: str | None = None) -> AsyncIterator[Happening]:
@@ -61,8 +105,9 @@ async def follow_figures(jobs: Jobs, job: Job, after: str | None = None) -> Asyn
 
 async def follow_log(folder: JobFolder, lines: int, after: str | None = None) -> AsyncIterator[Happening]:
     """Yield the last lines of a log, or those after a mark, then new ones as they are written."""
-    follower = Follower.from_place(folder.log_path, after or "")
-    first = after is None
+    place = after if after is not None and _PLACE.fullmatch(after) else None  # what is too long is in no file
+    follower = Follower.from_place(folder.log_path, place or "")
+    first = place is None
     while True:
         found: Sequence[str] = await to_thread.run_sync(follower.read)
         if first:
@@ -87,7 +132,7 @@ async def follow_events(jobs: Jobs, job: Job, after: int = 0) -> AsyncIterator[H
         await asyncio.sleep(LOOK_EVERY)
 
 
-async def follow_changes(views: Views, view: JobView, after: int | None) -> AsyncIterator[FeedBatch]:
+async def follow_changes(views: Views, view: JobView, after: int | None) -> AsyncGenerator[FeedBatch, None]:
     """Yield what each batch changes of a view after a position; a view that is not there yet is waited for."""
     position = after
     version: object = None
@@ -106,6 +151,27 @@ async def follow_changes(views: Views, view: JobView, after: int | None) -> Asyn
             if not (error.passing or isinstance(error, NotThere)):
                 raise
         await asyncio.sleep(LOOK_AT_VIEWS_EVERY)
+
+
+async def follow_parts(views: Views, view: JobView, columns: Sequence[str], mark: Mark) -> AsyncIterator[Happening]:
+    """Yield what each batch changes of a view after a mark, large ones in several parts, each with its own mark."""
+    async with aclosing(follow_changes(views, view, mark.after)) as batches:
+        async for batch in batches:
+            done = mark.done or 0 if batch.batch == mark.batch else 0
+            parts = _parts_of(columns, batch, done)
+            while (part := await to_thread.run_sync(next, parts, None)) is not None:
+                yield part
+
+
+def _parts_of(columns: Sequence[str], batch: FeedBatch, done: int) -> Iterator[Happening]:
+    """Yield the changes of a batch behind the first so many; ``more`` says that another part of it follows."""
+    changes = changes_of(columns, batch)
+    for start in range(done, max(len(changes), 1), MOST_CHANGES):
+        end = start + MOST_CHANGES
+        more = end < len(changes)
+        mark = Mark(batch.batch, end if more else None)
+        value = {"batch": batch.batch, "at": batch.at, "changes": changes[start:end], "more": more}
+        yield Happening("changes", str(mark), value)
 
 
 def changes_of(columns: Sequence[str], batch: FeedBatch) -> list[Mapping[str, Any]]:

@@ -76,7 +76,7 @@ class JobService(JobReading):
         master: str | None = None,
     ) -> Job:
         """Take in an application and let it run when there is room; its text is kept as the application's."""
-        self._access.require(who, Action.SUBMIT, application_target(name))
+        self._access.require_name(who, Action.SUBMIT, application_target(name))
 
         def act(noted: Noted) -> Job:
             try:

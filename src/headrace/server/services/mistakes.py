@@ -50,7 +50,7 @@ class TooManyAtOnce(HeadraceError):
 
     def __init__(self, most: int) -> None:
         super().__init__(
-            f"more than {most} of your queries are under way", hint="Wait until some have ended, and ask again."
+            f"more than {most} of your requests are under way", hint="Wait until some have ended, and ask again."
         )
 
 

@@ -10,8 +10,10 @@ from headrace.errors import HeadraceError
 from headrace.jobs.last_rows import LastRow
 from headrace.plan.late import POSITION, REASON, WATERMARK
 from headrace.plan.steps import LateRows, ReadDead, Scan, Step, walk
+from headrace.server.access.access import Access
 from headrace.server.access.decisions import Who
 from headrace.server.access.roles import Action
+from headrace.server.services.catalog import stream_target
 from headrace.server.services.job_reading import JobReading
 from headrace.server.services.plans import Planned, Plans
 from headrace.server.services.views import JobView, Views
@@ -60,8 +62,8 @@ class RejectedRows:
 class ShownRows:
     """Rows of jobs that are in no view: rejected ones, and those of outputs that are only shown."""
 
-    def __init__(self, jobs: JobReading, plans: Plans, views: Views) -> None:
-        self._jobs, self._plans, self._views = jobs, plans, views
+    def __init__(self, jobs: JobReading, plans: Plans, views: Views, access: Access) -> None:
+        self._jobs, self._plans, self._views, self._access = jobs, plans, views, access
 
     def rejected(self, who: Who, name: str, limit: int = 200) -> RejectedRows:
         """Return what a job did not use: dead records and late rows, as far as they are kept, or their number."""
@@ -86,9 +88,16 @@ class ShownRows:
         )
 
     def shown(self, who: Who, name: str) -> Sequence[LastRow]:
-        """Return the last rows of a job's bare SELECTs and console sinks, the newest first."""
+        """Return the last rows of a job's bare SELECTs, and of console sinks that one may read, the newest first."""
         job = self._jobs.show(who, name, Action.READ_ROWS)
-        return self._jobs.jobs.folder_of(job).last_rows()[::-1]
+        found = self._jobs.jobs.folder_of(job).last_rows()[::-1]
+        outputs = {each.name: each for each in self._plans.of(job).plan.outputs}
+        bare = {name for name, each in outputs.items() if each.sink is None}
+        sinks = {name: each.sink.name for name, each in outputs.items() if each.sink is not None}
+        written = {row.output: sinks.get(row.output, row.output) for row in found if row.output not in bare}
+        targets = [stream_target(each, job.name) for each in set(written.values())]
+        readable = {each.name for each in self._access.permitted(who, Action.READ_ROWS, targets)}
+        return [row for row in found if row.output in bare or written[row.output] in readable]
 
     def _kept(self, who: Who, planned: Planned, kind: type[Step], limit: int) -> Iterator[RejectedRow]:
         for stream, view in _views_of(planned, kind):

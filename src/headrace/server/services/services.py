@@ -34,6 +34,7 @@ from headrace.server.services.plans import Plans
 from headrace.server.services.records import SourceRecords
 from headrace.server.services.rejected import ShownRows
 from headrace.server.services.trying import Trial, trial_of
+from headrace.server.services.turns import Turns
 from headrace.server.services.views import Views
 from headrace.server.settings import Settings
 
@@ -41,6 +42,8 @@ __all__ = ["Services", "open_services"]
 
 COMMANDS = 1
 """Planning takes the interpreter, and noting it SQLite's one writer: two at a time were no quicker, others slower."""
+STREAMS = 20
+"""How many event streams a user may have open: each looks again and again for what is new."""
 LOOK_FOR_ALERTS_EVERY = timedelta(seconds=5)
 TIDY_UP_EVERY = timedelta(days=1)
 
@@ -71,6 +74,8 @@ class Services:
     webhooks: Webhooks | None
     commanding: Executor = field(default_factory=lambda: ThreadPoolExecutor(COMMANDS, "commands"))
     """Takes in applications one by one: many at once must not keep others from being answered."""
+    streams: Turns = field(default_factory=lambda: Turns(at_once=STREAMS, waiting=0))
+    """Held by each answer that lasts."""
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set when the server ends: whoever follows something ends too."""
     _threads: list[threading.Thread] = field(default_factory=list)
@@ -179,7 +184,7 @@ def open_services(settings: Settings, *, clock: Clock | None = None, passwords: 
     )
     views = Views(jobs, plans, control.access, settings.query_limit)
     catalog = Catalog(jobs, plans, control.access)
-    shown, alerts = ShownRows(jobs, plans, views), Alerts(alarms, jobs, database, clock.now)
+    shown, alerts = ShownRows(jobs, plans, views, control.access), Alerts(alarms, jobs, database, clock.now)
     return Services(
         settings=settings,
         database=database,

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,10 @@ LONGEST_QUERY = 50_000
 MOST_SELECTS = 64
 MOST_TERMS = 5_000
 _SELECT = re.compile(r"\bselect\b", re.IGNORECASE)
+MOST_BYTES = 4 * 2**20
+"""About how many bytes of changes are read at once; a single batch may have more."""
+ROW_BYTES = 100
+"""What a row takes besides its texts."""
 MOST_KNOWN = 5_000
 """How many views are remembered in words."""
 
@@ -90,7 +94,8 @@ class Views:
         self._jobs, self._plans, self._access = jobs, plans, access
         self._known: dict[tuple[str, int, str], tuple[ViewColumn, ...]] = {}
         self._query_limit = query_limit
-        self._turns = Turns()
+        self.turns = Turns()
+        """Held by whoever reads many rows for somebody: nobody is to take all threads."""
 
     def all(self, who: Who, action: Action = Action.SEE) -> list[JobView]:
         """Return the views to which somebody may do something, by job and name."""
@@ -149,7 +154,7 @@ class Views:
             base = exp.select("*").from_(_table(definition))
             if condition is not None:
                 base, counted = base.where(condition.copy()), counted.where(condition)
-            for name in [column] if column is not None else definition.key:
+            for name in _order(definition, column):
                 ordered = exp.Ordered(this=exp.column(name, quoted=True), desc=descending, nulls_first=not descending)
                 base = base.order_by(ordered)
             _, [(total,)] = opened.store.query(counted.sql(dialect=Headrace))
@@ -168,7 +173,7 @@ class Views:
 
     def query(self, who: Who, sql: str, limit: int = 1000) -> Answer:
         """Answer a SELECT over views that somebody may read, all of one store and as of one batch."""
-        with self._turns.of(who.name), shallow("the query"):
+        with self.turns.of(who.name), shallow("the query"):
             return self._answered(who, sql, limit)
 
     def _answered(self, who: Who, sql: str, limit: int) -> Answer:
@@ -217,10 +222,13 @@ class Views:
         return found
 
     def changes(self, view: JobView, after: int | None, most: int = 100) -> list[FeedBatch]:
-        """Return the batches that changed a view after a position, as far as they are there now."""
+        """Return the batches that changed a view after a position, as far as they are there now and fit into memory.
+
+        There is at least one if there are any; those behind it are asked for with its number as the position.
+        """
         with self.opened(view) as opened:
             try:
-                return list(islice(opened.store.changes(opened.name, after), most))
+                return _fitting(opened.store.changes(opened.name, after), most)
             except HeadraceError as error:
                 raise FeedGone(error.message, detail=error.detail, hint=error.hint) from error
 
@@ -283,6 +291,19 @@ def _small_query(sql: str) -> exp.Query:
     return tree
 
 
+def _fitting(batches: Iterator[FeedBatch], most: int) -> list[FeedBatch]:
+    """Return the first batches of a feed, as many as take about so much memory as may be, and the first in any case."""
+    found: list[FeedBatch] = []
+    size = 0
+    for batch in islice(batches, most):
+        found.append(batch)
+        for row in chain(batch.delta.deleted, batch.delta.inserted):
+            size += ROW_BYTES + sum(len(value) for value in row if isinstance(value, str | bytes))
+        if size >= MOST_BYTES:
+            break
+    return found
+
+
 def _not_yet(view: JobView) -> NotThere:
     return NotThere(
         f'view "{view.name}" is not there yet', hint=f"Its job {view.job} makes it with its first start; look at that."
@@ -299,6 +320,13 @@ def _column(definition: ViewDefinition, name: str) -> str:
         if each.lower() == name.lower():
             return each
     raise HeadraceError(f'view "{definition.name}" has no column "{name}"', hint=did_you_mean(name, names))
+
+
+def _order(definition: ViewDefinition, column: str | None) -> list[str]:
+    """Return the columns that put rows into one order, so that no page has a row of another: the wanted one first."""
+    rest = definition.key or [each.name for each in definition.columns]
+    wanted = [] if column is None else [column]
+    return wanted + [each for each in rest if column is None or each.lower() != column.lower()]
 
 
 def _search(definition: ViewDefinition, search: str) -> exp.Expr | None:

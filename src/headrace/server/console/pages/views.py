@@ -202,7 +202,7 @@ class _View:
 
     async def window(self, event: Any) -> None:
         """Give the rows that came into sight."""
-        start, limit = int(event.args["start"]), min(int(event.args["count"]), 200)
+        start, limit = max(0, int(event.args["start"])), max(1, min(int(event.args["count"]), 200))
         mine = self.turn
         page = await self._fetch(start, limit)
         if mine != self.turn:

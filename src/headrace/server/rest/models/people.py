@@ -152,7 +152,7 @@ class AccessEntryWish(Wish):
 
     effect: Effect
     kind: Literal[ObjectKind.APPLICATION, ObjectKind.JOB, ObjectKind.STREAM, ObjectKind.VIEW]
-    pattern: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[!-~]+$", examples=["prod-*"])]
+    pattern: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$", examples=["prod-*"])]
     user: PersonName | None = None
     group: PersonName | None = None
     role: Role | None = None
