@@ -544,7 +544,7 @@ class FakeBackend:
 
     async def tap(self, name: str) -> AsyncIterator[RowBatch]:
         self._must("tap", Target("stream", name))
-        columns = next(each.columns for each in data.catalog() if each.name == name)
+        columns = next(each.columns for each in data.catalog() if name in {each.name, each.full_name})
         number = 0
         while True:
             number += 1

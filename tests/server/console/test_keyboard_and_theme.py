@@ -72,7 +72,7 @@ def test_control_k_goes_anywhere(log_in: LogIn) -> None:
     page.keyboard.type("spend")
     expect(page.get_by_role("option", name="spending")).to_be_visible()
     page.keyboard.press("Enter")
-    expect(page).to_have_url(re.compile("/views/spending"))
+    expect(page).to_have_url(re.compile("/views/fraud-totals.spending"))
     expect(page.get_by_text("10,000 rows")).to_be_visible()
 
 

@@ -133,7 +133,7 @@ class _JobPage:
                     with box(tag="tr"):
                         with box("name", "td"):
                             if output.kind == "view":
-                                Tag("a", output.name).props["href"] = address("views", output.name)
+                                Tag("a", output.name).props["href"] = address("views", f"{self.name}.{output.name}")
                             else:
                                 Tag("span", output.name)
                         Tag("td", output.kind)
