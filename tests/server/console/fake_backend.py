@@ -318,6 +318,7 @@ class FakeBackend:
             data.explained().graph,
             data.steps(name, now),
             (
+                *((Output("by_city", "view", 7, 0.5, watermark),) if name in self.store.version_texts else ()),
                 Output("spending", "view", 120_431, summary.in_per_second * 0.4, watermark),
                 Output("alerts", "sink", 318, 0.02, watermark),
                 Output("query_1", "screen", 30, 0.5, watermark),

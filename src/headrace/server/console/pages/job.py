@@ -109,12 +109,16 @@ class _JobPage:
         if before.error != self.job.error:
             self._show_trouble()
         self.actions.update(self.job)
+        if self.tabs.current in {"Topology", "Rows"} and _outputs(before) != _outputs(self.job):
+            await self.tabs.open(self.tabs.current)
         if self.tabs.current == "Topology" and self.topology is not None:
             if before.graph != self.job.graph:
                 self.topology.draw(self.job.graph, live=True)
             self.topology.put(self.job.steps)
-            for output, (out, total) in zip(self.job.outputs, self.outputs, strict=False):
-                out.text, total.text = rate(output.out_per_second), count(output.rows_out)
+            for output in self.job.outputs:
+                if output.name in self.outputs:
+                    out, total = self.outputs[output.name]
+                    out.text, total.text = rate(output.out_per_second), count(output.rows_out)
         if self.tabs.current.startswith("Versions") and _kept(before) != _kept(self.job):
             await self.tabs.open(self.tabs.current)
 
@@ -122,7 +126,7 @@ class _JobPage:
         self.topology = Topology(f"Topology of {self.name} as it runs")
         self.topology.draw(self.job.graph, live=True)
         self.topology.put(self.job.steps)
-        self.outputs: list[tuple[Tag, Tag]] = []
+        self.outputs: dict[str, tuple[Tag, Tag]] = {}
         with card("Outputs") as outer, box("scroll-x"), box("table", "table"):
             outer.style("margin-top:16px")
             with box(tag="thead"), box(tag="tr"):
@@ -137,11 +141,10 @@ class _JobPage:
                             else:
                                 Tag("span", output.name)
                         Tag("td", output.kind)
-                        figures = (
+                        self.outputs[output.name] = (
                             Tag("td", rate(output.out_per_second), "right"),
                             Tag("td", count(output.rows_out), "right"),
                         )
-                        self.outputs.append(figures)
 
     def _logs(self) -> None:
         view = LogView()
@@ -155,6 +158,10 @@ class _JobPage:
                 ]
             ),
         )
+
+
+def _outputs(job: Job) -> object:
+    return [(output.name, output.kind) for output in job.outputs]
 
 
 def _kept(job: Job) -> object:
