@@ -217,6 +217,8 @@ def spending_row(number: int, now: datetime, changed: int = 0) -> tuple[object, 
     total = round(purchases * chance.uniform(4, 90), 2)
     holder = f"{chance.choice(FIRST)} {chance.choice(LAST)}"
     at = START - timedelta(seconds=chance.randint(0, 86_400)) if not changed else now
+    if number == 0:
+        at = None  # an instant that is not known
     return (number, holder, chance.choice(COUNTRIES), purchases, total, at)
 
 

@@ -111,15 +111,19 @@ def _tap(console: Console, name: str, kind: str) -> None:
         told.text = f"{count(seen)} rows seen; the newest are on top"
         grid.prepend(batch.columns, batch.rows, limit=500)
 
+    def ended() -> None:
+        told.text = f"Stopped after {count(seen)} rows"
+        look.props["aria-pressed"] = "false"
+
     def toggle() -> None:
         if follower.running:
             follower.stop()
-            told.text = f"Stopped after {count(seen)} rows"
-        else:
-            told.text = "Waiting for rows…"
-            with grid:
-                follower.start(console.backend.tap(name), take)
-        look.props["aria-pressed"] = str(follower.running).lower()
+            ended()
+            return
+        told.text = "Waiting for rows…"
+        look.props["aria-pressed"] = "true"
+        with grid:
+            follower.start(console.backend.tap(name), take, ended)
 
     with box("card").style("margin-top:16px"):
         with box("card-head"):

@@ -260,8 +260,11 @@ class _View:
             self.news.text = ""
         else:
             with self.grid:
-                self.follower.start(self.console.backend.changes(self.name), self._take)
+                self.follower.start(self.console.backend.changes(self.name), self._take, self._ended)
         self.follow_button.props["aria-pressed"] = str(self.follower.running).lower()
+
+    def _ended(self) -> None:
+        self.follow_button.props["aria-pressed"] = "false"
 
     async def _take(self, batch: RowBatch) -> None:
         """Show what has changed; the first batch is empty: rows are read once more, for what changed before."""
