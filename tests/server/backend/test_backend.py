@@ -12,10 +12,12 @@ import pytest
 from headrace.errors import HeadraceError
 from headrace.jobs.states import State
 from headrace.server.access.mistakes import Forbidden
+from headrace.server.backend import language
 from headrace.server.backend.backend import ServerBackend
 from headrace.server.console.backend import Backend, NotSignedIn
 from headrace.server.console.values.jobs import RestartOptions, RunOptions
 from headrace.server.console.values.people import Entry, Target
+from headrace.server.services.trying import TriedRow
 from support.job_yard import APPLICATION
 from support.rest_server import PASSWORD, RestServer
 from support.waiting import PATIENCE
@@ -156,6 +158,50 @@ def test_a_viewer_sees_and_changes_nothing(server: RestServer) -> None:
             run(refused)
     with pytest.raises(Forbidden):
         first(vera.preview("SELECT 1"))
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+@pytest.mark.parametrize("ending", ["disabled", "demoted", "logged out"])
+def test_a_query_that_is_tried_ends_with_the_rights_of_its_user(
+    server: RestServer, monkeypatch: pytest.MonkeyPatch, ending: str, quiet: bool
+) -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def rows_of(*_: object) -> AsyncIterator[TriedRow]:
+        begun.set()
+        try:
+            while True:
+                await (asyncio.Event().wait() if quiet else asyncio.sleep(0))
+                yield TriedRow("insert", (1,))
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(language, "rows_of", rows_of)
+    monkeypatch.setattr(language, "CHECK_EVERY", 0.01)
+    dora, root = backend_of(server, "dora", "developer"), backend_of(server, "root", "admin")
+
+    async def tried() -> None:
+        preview = dora.preview("CREATE STREAM s (a INT) WITH (connector = 'memory'); SELECT a FROM s")
+        reading = asyncio.ensure_future(_read(preview))
+        await begun.wait()
+        assert not reading.done()
+        match ending:
+            case "disabled":
+                await root.change_user("dora", active=False)
+            case "demoted":
+                await root.change_user("dora", role="viewer")
+            case "logged out":
+                await dora.sign_out()
+        await reading
+
+    with pytest.raises(Forbidden if ending == "demoted" else NotSignedIn):
+        run(asyncio.wait_for(tried(), PATIENCE))
+    assert ended.is_set()
+
+
+async def _read(stream: AsyncIterator[Any]) -> None:
+    async for _ in stream:
+        pass
 
 
 def test_people(server: RestServer) -> None:
