@@ -3,13 +3,15 @@
 import asyncio
 import inspect
 from collections.abc import AsyncIterator, Iterator
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from headrace.errors import HeadraceError
+from headrace.jobs.clock import system_clock
 from headrace.jobs.states import State
 from headrace.server.access.mistakes import Forbidden
 from headrace.server.backend import language
@@ -109,6 +111,18 @@ def test_a_job_from_the_editor_to_its_end(server: RestServer) -> None:
     server.go_until("shop", State.STOPPED)
     run(dora.delete_job("shop"))
     assert run(dora.jobs()) == []
+
+
+def test_an_error_is_told_until_the_job_has_got_over_it(server: RestServer) -> None:
+    """It does not come and go with each restart."""
+    dora = backend_of(server, "dora", "developer")
+    run(dora.submit("shop", APPLICATION, RunOptions({"BEHAVE": "crash-once-1"})))
+    server.go_until("shop", State.RESTARTING)
+    assert str(run(dora.job("shop")).error) == "error: it broke in attempt 1\ndetail: On purpose."
+    server.go_until("shop", State.RUNNING)
+    assert run(dora.job("shop")).error.message == "it broke in attempt 1"
+    server.services.clock = replace(system_clock(), now=lambda: datetime.now(UTC) + timedelta(minutes=2))
+    assert run(dora.job("shop")).error is None
 
 
 def test_rows_and_their_changes(server: RestServer) -> None:

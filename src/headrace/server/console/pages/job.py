@@ -68,28 +68,29 @@ class _JobPage:
     def _head(self) -> None:
         summary = self.job.summary
         ui.page_title(f"{summary.name} · Headrace")
-        with box("head"):
-            with box():
-                with box("line wrap"):
-                    Tag("h1", summary.name)
-                    self.state = state_pill(summary.state)
-                    self.health = Tag("span")
-                with box("under"):
-                    application = Tag("a", summary.application).props("title='Open in the editor'")
-                    application.props["href"] = f"/editor?application={summary.application}"
-                    self.under = Tag("span")
+        with box("head job"):
+            with box("line"):
+                Tag("h1", summary.name)
+                self.state = state_pill(summary.state)
+                self.health = Tag("span")
+                self.reason = Tag("span", "", "why grow")
             self.actions = JobActions(self.console, self.job, self.may, self.refresh)
             with box("actions") as place:
                 self.actions.build(place)
+            with box("under"):
+                application = Tag("a", summary.application).props("title='Open in the editor'")
+                application.props["href"] = f"/editor?application={summary.application}"
+                self.under = Tag("span")
         self._show_head()
 
     def _show_head(self) -> None:
         summary = self.job.summary
         set_state(self.state, summary.state)
-        words = ": ".join(part for part in (word_of_health(summary.health), summary.reason) if part)
-        if self.health.text != words:
-            self.health.text = words
-            self.health.classes(replace=f"state quiet {tone_of_health(summary.health)}")
+        word = word_of_health(summary.health)
+        if self.health.text != word:
+            self.health.text = word
+            self.health.classes(replace=f"state quiet {tone_of_health(summary.health)}" if word else "")
+        self.reason.text = self.reason.props["title"] = summary.reason
         restarts = f" · {count(summary.restarts)} restarts" if summary.restarts else ""
         since = f"since {instant(summary.since_at)} UTC"
         text = f"version {self.job.versions[0].number if self.job.versions else summary.version}"
@@ -100,13 +101,13 @@ class _JobPage:
         self.trouble.clear()
         if self.job.error is not None:
             with self.trouble:
-                show_problem(self.job.error).style("margin-bottom:16px")
+                show_problem(self.job.error, "The last error").style("margin-bottom:16px")
 
     async def refresh(self) -> None:
         """Take over what has changed."""
         before, self.job = self.job, await self.console.backend.job(self.name)
         self._show_head()
-        if before.error != self.job.error:
+        if str(before.error) != str(self.job.error):
             self._show_trouble()
         self.actions.update(self.job)
         if self.tabs.current in {"Topology", "Rows"} and _outputs(before) != _outputs(self.job):
