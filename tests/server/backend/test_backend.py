@@ -237,9 +237,18 @@ def test_people(server: RestServer) -> None:
     assert run(root.reset_password("nina")) != password
     run(root.change_user("nina", active=False))
     run(root.delete_group("ops"))
-    found = run(root.audit(search="nina"))
+    found = run(root.audit(search="nina")).entries
     assert {"user.create", "user.set_role", "user.disable", "group.add_member"} <= {each.action for each in found}
     assert all("nina" in f"{each.target} {each.detail}" for each in found)
+    for search in ("", "nina"):
+        everything = run(root.audit(search=search)).entries
+        pages, before = [], None
+        while not pages or before is not None:
+            page = run(root.audit(search=search, before=before, limit=3))
+            pages.append(page.entries)
+            before = page.older
+        assert sum(pages, ()) == everything
+        assert {len(each) for each in pages[:-1]} == {3}
 
 
 def test_dashboards(server: RestServer) -> None:

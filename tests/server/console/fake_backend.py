@@ -27,7 +27,7 @@ from headrace.server.console.values.jobs import (
     UpgradeReport,
     Version,
 )
-from headrace.server.console.values.people import AuditEntry, Entry, Group, Me, NewToken, Shares, Target, Token, User
+from headrace.server.console.values.people import AuditEntry, AuditPage, Entry, Group, Me, NewToken, Shares, Target, Token, User
 from headrace.server.console.values.rows import CatalogObject, Column, RowBatch, RowPage
 from headrace.server.console.values.texts import ApplicationSummary, DashboardSummary
 from headrace.server.services.dashboards import parse
@@ -151,7 +151,7 @@ class Store:
         for name, text in texts.items():
             (self.folder / f"{name}.sql").write_text(text, "utf-8")
         (self.folder / "fraud.dashboard.yaml").write_text(DASHBOARD, "utf-8")
-        for n in range(40):
+        for n in range(250):
             self.audit_list.append(
                 AuditEntry(
                     data.START - timedelta(minutes=13 * n),
@@ -160,6 +160,7 @@ class Store:
                     ["job fraud-alerts", "job clicks-totals", "user victor"][n % 3],
                     "done" if n % 7 else "refused: it needs the role developer, and olga is operator",
                     "127.0.0.1",
+                    f"version {n}",
                 )
             )
 
@@ -657,10 +658,9 @@ class FakeBackend:
         self._must("manage_access", Target("job"))
         self.store.entry_list[:] = [each for each in self.store.entry_list if each.id != entry]
 
-    async def audit(
-        self, *, search: str = "", before: datetime | None = None, limit: int = 200
-    ) -> Sequence[AuditEntry]:
+    async def audit(self, *, search: str = "", before: int | None = None, limit: int = 200) -> AuditPage:
         self._must("read_audit", Target("system"))
-        words = search.lower()
+        words, start = search.lower(), before or 0
         fit = [e for e in self.store.audit_list if words in f"{e.user} {e.action} {e.target} {e.outcome}".lower()]
-        return [e for e in fit if before is None or e.at < before][:limit]
+        end = start + limit
+        return AuditPage(tuple(fit[start:end]), end if end < len(fit) else None)
