@@ -309,7 +309,7 @@ class FakeBackend:
         error = None
         if summary.state == "failed":
             error = HeadraceError(
-                "the topic has no column price",
+                f"the topic has no column {'price' if name in data.job_names() else name}",
                 detail="Message 12 at offset 1,204 of partition 0 has auction, bidder and placed_at.",
                 hint="Change the stream, or send price again, and restart the job.",
             )
@@ -347,7 +347,7 @@ class FakeBackend:
             LogLine(now - timedelta(seconds=3 * (80 - n)), "WARN" if n % 17 == 5 else "INFO", words[n % 3].format(n))
             for n in range(80)
         ]
-        lines[60] = LogLine(lines[60].at, "ERROR", "could not reach broker 2: connection refused")
+        lines[60] = LogLine(lines[60].at, "ERROR", f"{name} could not reach broker 2: connection refused")
         yield lines
         number = 80
         while True:
@@ -361,7 +361,7 @@ class FakeBackend:
             RejectedRow(
                 "transactions",
                 "amount is not a DECIMAL(12,2)",
-                f'{{"id": "t{n}", "account": {n * 3}, "amount": "a lot", "at": "2026-03-02T08:00:00Z"}}',
+                f'{{"id": "t{n}", "account": {n * 3}, "amount": "a lot", "of": "{name}"}}',
                 "partition 2, offset " + str(9_120 + n),
                 now,
             )

@@ -81,6 +81,8 @@ def state_of(name: str) -> tuple[str, str, str]:
         "sessions-enrichment": ("submitted", "unknown", "waits for 2 cores"),
         "search-totals": ("running", "warning", "watermark held by partition 3 of searches"),
     }
+    if name.startswith("<"):
+        return "failed", "bad", f"{name} is no name"
     return special.get(name, ("running", "good", ""))
 
 
@@ -174,7 +176,8 @@ def alerts(name: str, now: datetime) -> tuple[Alert, ...]:
         raised_at=now - timedelta(minutes=6),
         rule="watermark stuck",
         severity="critical",
-        message="the watermark of searches has not moved for 95 s; partition 3 holds it",
+        message=f"the watermark of {'searches' if name in job_names() else name} has not moved for 95 s; partition 3 "
+        "holds it",
         metric="watermark lag in seconds",
         limit=60.0,
         points=tuple(zip(times, values, strict=True)),
