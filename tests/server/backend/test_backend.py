@@ -259,6 +259,13 @@ def test_dashboards(server: RestServer) -> None:
     [kept] = run(dora.dashboards())
     assert (kept.name, kept.title, kept.panels) == ("shop", "Shop", 0)
     assert run(dora.dashboard("shop")) == "title: Shop\npanels: []"
+    seen = run(dora.dashboard("shop"))
+    run(backend_of(server, "dan", "developer").save_dashboard("shop", "title: Dan's\npanels: []", expected=seen))
+    for expected in (seen, ""):
+        with pytest.raises(HeadraceError, match="no longer as you have seen it") as raised:
+            run(dora.save_dashboard("shop", "title: Dora's\npanels: []", expected=expected))
+        assert (raised.value.detail or "").startswith("dan changed it at ")
+    assert run(dora.dashboard("shop")) == "title: Dan's\npanels: []"
 
 
 def test_it_tells_when_users_were_last_seen_and_deletes_them(server: RestServer) -> None:

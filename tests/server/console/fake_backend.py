@@ -577,9 +577,12 @@ class FakeBackend:
             raise HeadraceError(f'there is no dashboard "{name}"', hint="The list of dashboards shows all.")
         return file.read_text("utf-8")
 
-    async def save_dashboard(self, name: str, text: str) -> None:
+    async def save_dashboard(self, name: str, text: str, *, expected: str | None = None) -> None:
         self._must("edit_dashboard", Target("application", name))
-        (self.store.folder / f"{name}.dashboard.yaml").write_text(text, "utf-8")
+        file = self.store.folder / f"{name}.dashboard.yaml"
+        if expected is not None and expected != (file.read_text("utf-8") if file.exists() else ""):
+            raise HeadraceError(f'the dashboard "{name}" is no longer as you have seen it')
+        file.write_text(text, "utf-8")
 
     # people
     async def users(self) -> Sequence[User]:

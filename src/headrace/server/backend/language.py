@@ -14,6 +14,7 @@ from headrace.server.console.values.texts import ApplicationSummary, DashboardSu
 from headrace.server.services import language
 from headrace.server.services.dashboards import parse as parse_dashboard
 from headrace.server.services.language import Diagnostic, Explained
+from headrace.server.services.mistakes import Unwanted
 from headrace.server.services.trying import TriedRow, rows_of
 
 __all__ = ["LanguagePart"]
@@ -114,9 +115,22 @@ class LanguagePart(SessionPart):
         """Return the YAML text of a dashboard."""
         return await self._ask(lambda who: self._services.applications.dashboard(who, name).text)
 
-    async def save_dashboard(self, name: str, text: str) -> None:
-        """Keep the YAML text of a dashboard, new or changed."""
-        await self._ask(lambda who: self._services.applications.save_dashboard(who, name, text))
+    async def save_dashboard(self, name: str, text: str, *, expected: str | None = None) -> None:
+        """Keep the YAML text of a dashboard, new or changed; refuse it if another than the expected is kept by now."""
+
+        def saved(who: Who) -> None:
+            applications = self._services.applications
+            kept = {each.name: each for each in applications.dashboards(who)}.get(name)
+            if expected is not None and expected != ("" if kept is None else kept.text):
+                by = "" if kept is None else f"{kept.changed_by} changed it at {kept.changed_at:%Y-%m-%d %H:%M:%S} UTC."
+                raise Unwanted(
+                    f'the dashboard "{name}" is no longer as you have seen it',
+                    detail=by or "It was deleted.",
+                    hint="Load the page again to see it, and change that.",
+                )
+            applications.save_dashboard(who, name, text)
+
+        await self._ask(saved)
 
 
 def _summary(name: str, text: str) -> DashboardSummary:

@@ -181,8 +181,11 @@ class Backend(Protocol):
     async def dashboard(self, name: str) -> str:
         """Return the YAML text of a dashboard."""
 
-    async def save_dashboard(self, name: str, text: str) -> None:
-        """Keep the YAML text of a dashboard, new or changed."""
+    async def save_dashboard(self, name: str, text: str, *, expected: str | None = None) -> None:
+        """Keep the YAML text of a dashboard, new or changed.
+
+        With ``expected``, the text that was changed or nothing for a new one, it is refused if another is kept by now.
+        """
 
     # people
     async def users(self) -> Sequence[User]:
