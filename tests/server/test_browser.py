@@ -110,7 +110,9 @@ def test_equal_names_of_two_jobs_are_told_apart(browser: Browser, server: Proces
     page = opened(browser, server, "vera", "viewer", "/views")
     for job, thing in (("shop", "kettle"), ("shop2", "lamp")):
         page.goto("/views")
-        page.locator("tr", has=page.get_by_role("link", name=job, exact=True)).get_by_role("link", name="totals").click()
+        page.locator("tr", has=page.get_by_role("link", name=job, exact=True)).get_by_role(
+            "link", name="totals"
+        ).click()
         expect(page.get_by_role("heading", name="totals")).to_be_visible()
         expect(page.locator(".grid .row")).to_contain_text(thing)
         page.goto(f"/jobs/{job}")
@@ -122,7 +124,9 @@ def test_equal_names_of_two_jobs_are_told_apart(browser: Browser, server: Proces
         page.keyboard.press("Enter")
         expect(page).to_have_url(re.compile(f"/views/{job}.totals"))
         page.goto("/catalog")
-        page.locator("tr", has=page.get_by_role("link", name=job, exact=True)).get_by_role("link", name="s", exact=True).click()
+        page.locator("tr", has=page.get_by_role("link", name=job, exact=True)).get_by_role(
+            "link", name="s", exact=True
+        ).click()
         expect(page.get_by_role("heading", name="s", exact=True)).to_be_visible()
         expect(page.locator(".facts").get_by_role("link", name=job, exact=True).first).to_be_visible()
     page.goto("/catalog/s")

@@ -27,7 +27,18 @@ from headrace.server.console.values.jobs import (
     UpgradeReport,
     Version,
 )
-from headrace.server.console.values.people import AuditEntry, AuditPage, Entry, Group, Me, NewToken, Shares, Target, Token, User
+from headrace.server.console.values.people import (
+    AuditEntry,
+    AuditPage,
+    Entry,
+    Group,
+    Me,
+    NewToken,
+    Shares,
+    Target,
+    Token,
+    User,
+)
 from headrace.server.console.values.rows import CatalogObject, Column, RowBatch, RowPage
 from headrace.server.console.values.texts import ApplicationSummary, DashboardSummary
 from headrace.server.services.dashboards import parse

@@ -47,7 +47,7 @@ FAINT = """() => {
     return own[3] === 1 ? own : over(own, behind(element.parentElement));
   };
   const straight = (v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
-  const light = ([r, g, b]) => [r, g, b].map((v) => straight(v / 255)).reduce((sum, v, n) => sum + v * [0.2126, 0.7152, 0.0722][n], 0);
+  const light = ([r, g, b]) => 0.2126 * straight(r / 255) + 0.7152 * straight(g / 255) + 0.0722 * straight(b / 255);
   const contrast = (colour, element) => {
     let seen = 1;
     for (let e = element; e; e = e.parentElement) seen *= Number(getComputedStyle(e).opacity);
@@ -57,9 +57,9 @@ FAINT = """() => {
   };
   const found = new Set();
   for (const e of document.querySelectorAll("body *")) {
-    if (!e.getClientRects().length || getComputedStyle(e).visibility === "hidden" || e.closest(".nicegui-skip-link, script, style")) continue;
-    const style = getComputedStyle(e), written = [...e.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
-    const colours = [];
+    const style = getComputedStyle(e), colours = [];
+    if (!e.getClientRects().length || style.visibility === "hidden" || e.closest(".nicegui-skip-link")) continue;
+    const written = [...e.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
     if (written) colours.push([e instanceof SVGElement ? style.fill : style.color, e.textContent.trim()]);
     if (e.placeholder && !e.value) colours.push([getComputedStyle(e, "::placeholder").color, e.placeholder]);
     for (const [colour, text] of colours) {
@@ -71,18 +71,24 @@ FAINT = """() => {
 }"""
 CONTROLS = """() => {
   const what = "a[href], button, input, select, textarea, [tabindex], [contenteditable=true]";
-  const name = (e) => `${e.tagName} ${(e.getAttribute("aria-label") || e.title || e.textContent || e.className).trim().slice(0, 40)}`;
-  window.waiting = new Map([...document.querySelectorAll(what)].filter((e) => e.tabIndex >= 0 && !e.disabled && e.getClientRects().length).map((e) => [e, name(e)]));
+  const word = (e) => e.getAttribute("aria-label") || e.title || e.textContent || e.className;
+  const name = (e) => `${e.tagName} ${word(e).trim().slice(0, 40)}`;
+  const shown = (e) => e.tabIndex >= 0 && !e.disabled && e.getClientRects().length;
+  window.waiting = new Map([...document.querySelectorAll(what)].filter(shown).map((e) => [e, name(e)]));
   window.unseen = [];
   document.addEventListener("focusin", ({ target }) => {
     waiting.delete(target);
-    const ring = (e) => { const s = getComputedStyle(e); return s.outlineStyle === "solid" && parseFloat(s.outlineWidth) >= 2; };
+    const ring = (e) => getComputedStyle(e).outline.includes("solid 2px");
     if (![target, target.closest(".q-field__control") ?? target].some(ring)) unseen.push(name(target));
   });
   return waiting.size;
 }"""
-BOXES = """() => [".head", ".head h1", ".head .actions", ".q-tabs", ".tab-place", ".tab-place > :first-child", ".topology .box", ".card", ".grid", ".logs", ".chart"]
-  .flatMap((what) => [...document.querySelectorAll(what)].map((e) => { const { x, y, width } = e.getBoundingClientRect(); return [what, x, y, width]; }))"""
+BOXES = """() => {
+  const place = ({ x, y, width }) => [x, y, width];
+  const parts = [".head", "h1", ".actions", ".q-tabs", ".tab-place > *", ".topology .box", ".card", ".grid", ".chart"];
+  const all = (part) => [...document.querySelectorAll(part)].map((e) => [part, ...place(e.getBoundingClientRect())]);
+  return parts.flatMap(all);
+}"""
 
 
 def _opened(page: Page, address: str, sign: str) -> None:
@@ -113,7 +119,9 @@ def _not_reached(page: Page) -> list[str]:
         if "/editor" in page.url:
             page.keyboard.press("Escape")  # in a text the Tab key indents, unless Escape was pressed before
         page.keyboard.press("Tab")
-    left: list[str] = page.evaluate("[...[...waiting].filter(([e]) => e.isConnected).map(([, name]) => name), ...unseen]")
+    left: list[str] = page.evaluate(
+        "[...[...waiting].filter(([e]) => e.isConnected).map(([, name]) => name), ...unseen]"
+    )
     return left
 
 

@@ -291,7 +291,7 @@ class JobPart(SessionPart):
         )
 
     def _got_over(self, job: model.Job) -> bool:
-        """Say whether what went wrong before no longer matters; a job that has only just begun to run may fail again."""
+        """Say whether what went wrong before is over; a job that has only just begun to run may fail again."""
         ran = self._services.clock.now() - job.since
         return job.state == "finished" or (job.state == "running" and ran >= Limits().settled_after)
 

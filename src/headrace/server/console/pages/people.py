@@ -14,11 +14,8 @@ from headrace.server.console.parts import (
     box,
     button,
     card,
-    empty,
     field,
-    find_field,
     page_head,
-    plain_table,
     say,
     show_problem,
 )
