@@ -37,6 +37,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/patterns/run.py
 	$(BIN)/python benchmarks/server.py up
 	$(BIN)/python benchmarks/server.py jobs --drivers spark
+	$(BIN)/python benchmarks/console.py
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache

@@ -1,5 +1,6 @@
 """The console in a real browser over a real server: the main path, and what a viewer may not."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,7 +51,17 @@ def write(page: Page, text: str) -> None:
     page.keyboard.insert_text(text)
 
 
-def test_from_the_log_in_to_rows_in_a_view(browser: Browser, server: Process, tmp_path: Path) -> None:
+def totals_of(server: Process, job: str, row: tuple[str, int]) -> SqliteViewStore:
+    """Return the store of a job, with one row in its view ``totals``."""
+    job_id = json.loads(server.run("job", "show", job, "--output", "json"))["id"]
+    store = SqliteViewStore(server.folder / "data" / "jobs" / job_id / "state" / job / "views.sqlite")
+    columns = (ViewColumn("k", "string"), ViewColumn("total", "bigint"))
+    store.define(f"{job}.totals", [ViewDefinition("totals", columns, key=("k",))])
+    store.take(f"{job}.totals", 0, {"totals": Delta(inserted=[row])}, Reflects())
+    return store
+
+
+def test_from_the_log_in_to_rows_in_a_view(browser: Browser, server: Process) -> None:
     page = opened(browser, server, "dora", "developer", "/editor")
     write(page, APPLICATION.replace("sum(v)", "sum(w)"))
     expect(page.locator(".verdict .problem")).to_contain_text("w")
@@ -63,11 +74,7 @@ def test_from_the_log_in_to_rows_in_a_view(browser: Browser, server: Process, tm
     expect(page).to_have_url(re.compile("/jobs/shop"))
     expect(page.get_by_text("running").first).to_be_visible()
 
-    [folder] = (tmp_path / "data" / "jobs").glob("[0-9a-f]*")
-    store = SqliteViewStore(folder / "state" / "shop" / "views.sqlite")
-    columns = (ViewColumn("k", "string"), ViewColumn("total", "bigint"))
-    store.define("shop.totals", [ViewDefinition("totals", columns, key=("k",))])
-    store.take("shop.totals", 0, {"totals": Delta(inserted=[("kettle", 41)])}, Reflects())
+    store = totals_of(server, "shop", ("kettle", 41))
     page.goto("/views/totals")
     expect(page.locator(".grid .row", has_text="kettle")).to_contain_text("41")
     page.get_by_role("button", name="Follow changes").click()
@@ -93,6 +100,42 @@ def test_from_the_log_in_to_rows_in_a_view(browser: Browser, server: Process, tm
     expect(page.get_by_text("stopped").first).to_be_visible()
     page.get_by_role("button", name="Log out").click()
     expect(page).to_have_url(re.compile("/login"))
+
+
+def test_equal_names_of_two_jobs_are_told_apart(browser: Browser, server: Process, tmp_path: Path) -> None:
+    (tmp_path / "shop.sql").write_text(APPLICATION)
+    for job, row in (("shop", ("kettle", 41)), ("shop2", ("lamp", 7))):
+        server.run("job", "submit", "shop.sql", "--name", job, "--wait")
+        totals_of(server, job, row).close()
+    page = opened(browser, server, "vera", "viewer", "/views")
+    for job, thing in (("shop", "kettle"), ("shop2", "lamp")):
+        page.goto("/views")
+        page.locator("tr", has=page.get_by_role("link", name=job, exact=True)).get_by_role(
+            "link", name="totals"
+        ).click()
+        expect(page.get_by_role("heading", name="totals")).to_be_visible()
+        expect(page.locator(".grid .row")).to_contain_text(thing)
+        page.goto(f"/jobs/{job}")
+        page.get_by_role("link", name="totals").click()
+        expect(page.locator(".grid .row")).to_contain_text(thing)
+        page.keyboard.press("Control+k")
+        page.keyboard.type(f"{job}.totals")
+        expect(page.get_by_role("option")).to_have_count(1)
+        page.keyboard.press("Enter")
+        expect(page).to_have_url(re.compile(f"/views/{job}.totals"))
+        page.goto("/catalog")
+        page.locator("tr", has=page.get_by_role("link", name=job, exact=True)).get_by_role(
+            "link", name="s", exact=True
+        ).click()
+        expect(page.get_by_role("heading", name="s", exact=True)).to_be_visible()
+        expect(page.locator(".facts").get_by_role("link", name=job, exact=True).first).to_be_visible()
+    page.goto("/catalog/s")
+    expect(page.get_by_role("alert")).to_contain_text("shop.s and shop2.s")
+    page.goto("/views")
+    page.get_by_role("tab", name="Query").click()
+    page.locator(".cm-content").click()
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".grid .row")).to_contain_text("kettle")
 
 
 def test_a_given_password_is_changed_before_anything_else(browser: Browser, server: Process) -> None:

@@ -4,21 +4,24 @@ import asyncio
 import inspect
 import threading
 from collections.abc import AsyncIterator, Iterator
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from headrace.errors import HeadraceError
+from headrace.jobs.clock import system_clock
 from headrace.jobs.states import State
 from headrace.server.access.mistakes import Forbidden
-from headrace.server.backend import rows
+from headrace.server.backend import language, rows
 from headrace.server.backend.backend import ServerBackend
 from headrace.server.console.backend import Backend, NotSignedIn
 from headrace.server.console.values.jobs import RestartOptions, RunOptions
 from headrace.server.console.values.people import Entry, Target
 from headrace.server.console.values.rows import RowBatch
+from headrace.server.services.trying import TriedRow
 from support.job_yard import APPLICATION
 from support.rest_server import PASSWORD, RestServer
 from support.waiting import PATIENCE
@@ -112,6 +115,18 @@ def test_a_job_from_the_editor_to_its_end(server: RestServer) -> None:
     assert run(dora.jobs()) == []
 
 
+def test_an_error_is_told_until_the_job_has_got_over_it(server: RestServer) -> None:
+    """It does not come and go with each restart."""
+    dora = backend_of(server, "dora", "developer")
+    run(dora.submit("shop", APPLICATION, RunOptions({"BEHAVE": "crash-once-1"})))
+    server.go_until("shop", State.RESTARTING)
+    assert str(run(dora.job("shop")).error) == "error: it broke in attempt 1\ndetail: On purpose."
+    server.go_until("shop", State.RUNNING)
+    assert run(dora.job("shop")).error.message == "it broke in attempt 1"
+    server.services.clock = replace(system_clock(), now=lambda: datetime.now(UTC) + timedelta(minutes=2))
+    assert run(dora.job("shop")).error is None
+
+
 def test_rows_and_their_changes(server: RestServer, monkeypatch: pytest.MonkeyPatch) -> None:
     threads, changed = [], rows._changed
 
@@ -170,6 +185,50 @@ def test_a_viewer_sees_and_changes_nothing(server: RestServer) -> None:
         first(vera.preview("SELECT 1"))
 
 
+@pytest.mark.parametrize("quiet", [True, False])
+@pytest.mark.parametrize("ending", ["disabled", "demoted", "logged out"])
+def test_a_query_that_is_tried_ends_with_the_rights_of_its_user(
+    server: RestServer, monkeypatch: pytest.MonkeyPatch, ending: str, quiet: bool
+) -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def rows_of(*_: object) -> AsyncIterator[TriedRow]:
+        begun.set()
+        try:
+            while True:
+                await (asyncio.Event().wait() if quiet else asyncio.sleep(0))
+                yield TriedRow("insert", (1,))
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(language, "rows_of", rows_of)
+    monkeypatch.setattr(language, "CHECK_EVERY", 0.01)
+    dora, root = backend_of(server, "dora", "developer"), backend_of(server, "root", "admin")
+
+    async def tried() -> None:
+        preview = dora.preview("CREATE STREAM s (a INT) WITH (connector = 'memory'); SELECT a FROM s")
+        reading = asyncio.ensure_future(_read(preview))
+        await begun.wait()
+        assert not reading.done()
+        match ending:
+            case "disabled":
+                await root.change_user("dora", active=False)
+            case "demoted":
+                await root.change_user("dora", role="viewer")
+            case "logged out":
+                await dora.sign_out()
+        await reading
+
+    with pytest.raises(Forbidden if ending == "demoted" else NotSignedIn):
+        run(asyncio.wait_for(tried(), PATIENCE))
+    assert ended.is_set()
+
+
+async def _read(stream: AsyncIterator[Any]) -> None:
+    async for _ in stream:
+        pass
+
+
 def test_people(server: RestServer) -> None:
     root = backend_of(server, "root", "admin")
     password = run(root.add_user("nina", "viewer"))
@@ -189,9 +248,18 @@ def test_people(server: RestServer) -> None:
     assert run(root.reset_password("nina")) != password
     run(root.change_user("nina", active=False))
     run(root.delete_group("ops"))
-    found = run(root.audit(search="nina"))
+    found = run(root.audit(search="nina")).entries
     assert {"user.create", "user.set_role", "user.disable", "group.add_member"} <= {each.action for each in found}
     assert all("nina" in f"{each.target} {each.detail}" for each in found)
+    for search in ("", "nina"):
+        everything = run(root.audit(search=search)).entries
+        pages, before = [], None
+        while not pages or before is not None:
+            page = run(root.audit(search=search, before=before, limit=3))
+            pages.append(page.entries)
+            before = page.older
+        assert sum(pages, ()) == everything
+        assert {len(each) for each in pages[:-1]} == {3}
 
 
 def test_dashboards(server: RestServer) -> None:
@@ -202,6 +270,13 @@ def test_dashboards(server: RestServer) -> None:
     [kept] = run(dora.dashboards())
     assert (kept.name, kept.title, kept.panels) == ("shop", "Shop", 0)
     assert run(dora.dashboard("shop")) == "title: Shop\npanels: []"
+    seen = run(dora.dashboard("shop"))
+    run(backend_of(server, "dan", "developer").save_dashboard("shop", "title: Dan's\npanels: []", expected=seen))
+    for expected in (seen, ""):
+        with pytest.raises(HeadraceError, match="no longer as you have seen it") as raised:
+            run(dora.save_dashboard("shop", "title: Dora's\npanels: []", expected=expected))
+        assert (raised.value.detail or "").startswith("dan changed it at ")
+    assert run(dora.dashboard("shop")) == "title: Dan's\npanels: []"
 
 
 def test_it_tells_when_users_were_last_seen_and_deletes_them(server: RestServer) -> None:

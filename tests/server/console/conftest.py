@@ -35,6 +35,11 @@ class Served:
         """Begin anew: tests change jobs, people and files."""
         httpx.post(f"{self.url}/_test/reset", timeout=LONG).raise_for_status()
 
+    def become(self, job: str, state: str, reason: str) -> None:
+        """Bring a job into a state."""
+        told = {"state": state, "reason": reason}
+        httpx.post(f"{self.url}/_test/state/{job}", params=told, timeout=LONG).raise_for_status()
+
     def options(self, name: str) -> dict[str, object]:
         """Return with what an application was submitted."""
         found: dict[str, object] = httpx.get(f"{self.url}/_test/options/{name}").json()

@@ -27,7 +27,18 @@ from headrace.server.console.values.jobs import (
     UpgradeReport,
     Version,
 )
-from headrace.server.console.values.people import AuditEntry, Entry, Group, Me, NewToken, Shares, Target, Token, User
+from headrace.server.console.values.people import (
+    AuditEntry,
+    AuditPage,
+    Entry,
+    Group,
+    Me,
+    NewToken,
+    Shares,
+    Target,
+    Token,
+    User,
+)
 from headrace.server.console.values.rows import CatalogObject, Column, RowBatch, RowPage
 from headrace.server.console.values.texts import ApplicationSummary, DashboardSummary
 from headrace.server.services.dashboards import parse
@@ -151,7 +162,7 @@ class Store:
         for name, text in texts.items():
             (self.folder / f"{name}.sql").write_text(text, "utf-8")
         (self.folder / "fraud.dashboard.yaml").write_text(DASHBOARD, "utf-8")
-        for n in range(40):
+        for n in range(250):
             self.audit_list.append(
                 AuditEntry(
                     data.START - timedelta(minutes=13 * n),
@@ -160,6 +171,7 @@ class Store:
                     ["job fraud-alerts", "job clicks-totals", "user victor"][n % 3],
                     "done" if n % 7 else "refused: it needs the role developer, and olga is operator",
                     "127.0.0.1",
+                    f"version {n}",
                 )
             )
 
@@ -308,7 +320,7 @@ class FakeBackend:
         error = None
         if summary.state == "failed":
             error = HeadraceError(
-                "the topic has no column price",
+                f"the topic has no column {'price' if name in data.job_names() else name}",
                 detail="Message 12 at offset 1,204 of partition 0 has auction, bidder and placed_at.",
                 hint="Change the stream, or send price again, and restart the job.",
             )
@@ -318,6 +330,7 @@ class FakeBackend:
             data.explained().graph,
             data.steps(name, now),
             (
+                *((Output("by_city", "view", 7, 0.5, watermark),) if name in self.store.version_texts else ()),
                 Output("spending", "view", 120_431, summary.in_per_second * 0.4, watermark),
                 Output("alerts", "sink", 318, 0.02, watermark),
                 Output("query_1", "screen", 30, 0.5, watermark),
@@ -345,7 +358,7 @@ class FakeBackend:
             LogLine(now - timedelta(seconds=3 * (80 - n)), "WARN" if n % 17 == 5 else "INFO", words[n % 3].format(n))
             for n in range(80)
         ]
-        lines[60] = LogLine(lines[60].at, "ERROR", "could not reach broker 2: connection refused")
+        lines[60] = LogLine(lines[60].at, "ERROR", f"{name} could not reach broker 2: connection refused")
         yield lines
         number = 80
         while True:
@@ -359,7 +372,7 @@ class FakeBackend:
             RejectedRow(
                 "transactions",
                 "amount is not a DECIMAL(12,2)",
-                f'{{"id": "t{n}", "account": {n * 3}, "amount": "a lot", "at": "2026-03-02T08:00:00Z"}}',
+                f'{{"id": "t{n}", "account": {n * 3}, "amount": "a lot", "of": "{name}"}}',
                 "partition 2, offset " + str(9_120 + n),
                 now,
             )
@@ -535,6 +548,9 @@ class FakeBackend:
 
     async def changes(self, name: str) -> AsyncIterator[RowBatch]:
         self._user()
+        if name.endswith("per_country"):
+            yield RowBatch(data.catalog()[5].columns, ())
+            raise HeadraceError("changes are no longer kept")
         while True:
             await asyncio.sleep(0.6)
             chosen = self.store.touch()
@@ -544,7 +560,7 @@ class FakeBackend:
 
     async def tap(self, name: str) -> AsyncIterator[RowBatch]:
         self._must("tap", Target("stream", name))
-        columns = next(each.columns for each in data.catalog() if each.name == name)
+        columns = next(each.columns for each in data.catalog() if name in {each.name, each.full_name})
         number = 0
         while True:
             number += 1
@@ -572,9 +588,12 @@ class FakeBackend:
             raise HeadraceError(f'there is no dashboard "{name}"', hint="The list of dashboards shows all.")
         return file.read_text("utf-8")
 
-    async def save_dashboard(self, name: str, text: str) -> None:
+    async def save_dashboard(self, name: str, text: str, *, expected: str | None = None) -> None:
         self._must("edit_dashboard", Target("application", name))
-        (self.store.folder / f"{name}.dashboard.yaml").write_text(text, "utf-8")
+        file = self.store.folder / f"{name}.dashboard.yaml"
+        if expected is not None and expected != (file.read_text("utf-8") if file.exists() else ""):
+            raise HeadraceError(f'the dashboard "{name}" is no longer as you have seen it')
+        file.write_text(text, "utf-8")
 
     # people
     async def users(self) -> Sequence[User]:
@@ -653,10 +672,9 @@ class FakeBackend:
         self._must("manage_access", Target("job"))
         self.store.entry_list[:] = [each for each in self.store.entry_list if each.id != entry]
 
-    async def audit(
-        self, *, search: str = "", before: datetime | None = None, limit: int = 200
-    ) -> Sequence[AuditEntry]:
+    async def audit(self, *, search: str = "", before: int | None = None, limit: int = 200) -> AuditPage:
         self._must("read_audit", Target("system"))
-        words = search.lower()
+        words, start = search.lower(), before or 0
         fit = [e for e in self.store.audit_list if words in f"{e.user} {e.action} {e.target} {e.outcome}".lower()]
-        return [e for e in fit if before is None or e.at < before][:limit]
+        end = start + limit
+        return AuditPage(tuple(fit[start:end]), end if end < len(fit) else None)

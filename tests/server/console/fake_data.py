@@ -81,6 +81,8 @@ def state_of(name: str) -> tuple[str, str, str]:
         "sessions-enrichment": ("submitted", "unknown", "waits for 2 cores"),
         "search-totals": ("running", "warning", "watermark held by partition 3 of searches"),
     }
+    if name.startswith("<"):
+        return "failed", "bad", f"{name} is no name"
     return special.get(name, ("running", "good", ""))
 
 
@@ -174,7 +176,8 @@ def alerts(name: str, now: datetime) -> tuple[Alert, ...]:
         raised_at=now - timedelta(minutes=6),
         rule="watermark stuck",
         severity="critical",
-        message="the watermark of searches has not moved for 95 s; partition 3 holds it",
+        message=f"the watermark of {'searches' if name in job_names() else name} has not moved for 95 s; partition 3 "
+        "holds it",
         metric="watermark lag in seconds",
         limit=60.0,
         points=tuple(zip(times, values, strict=True)),
@@ -217,6 +220,8 @@ def spending_row(number: int, now: datetime, changed: int = 0) -> tuple[object, 
     total = round(purchases * chance.uniform(4, 90), 2)
     holder = f"{chance.choice(FIRST)} {chance.choice(LAST)}"
     at = START - timedelta(seconds=chance.randint(0, 86_400)) if not changed else now
+    if number == 0:
+        at = None  # an instant that is not known
     return (number, holder, chance.choice(COUNTRIES), purchases, total, at)
 
 

@@ -3,7 +3,7 @@
 import argparse
 import socket
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from headrace.server.console.attach import COOKIE, attach
 from headrace.server.headers import SafeHeaders
 from server.console.fake_backend import FakeBackend, Store
+from server.console.fake_data import summary
 
 
 def main() -> None:
@@ -43,6 +44,12 @@ def main() -> None:
     async def forget() -> None:
         """End every session behind the back of open pages."""
         store.sessions.clear()
+
+    @app.post("/_test/state/{name}")
+    async def become(name: str, state: str, reason: str) -> None:
+        """Bring a job into a state."""
+        health = "good" if state == "running" else "warning"
+        store.overrides[name] = replace(summary(name, store.now()), state=state, health=health, reason=reason)  # type: ignore[arg-type]
 
     @app.get("/_test/options/{name}")
     async def options_of(name: str) -> dict[str, object]:

@@ -64,6 +64,26 @@ def test_changes_can_be_discarded(log_in: LogIn, served: Served) -> None:
     assert (served.folder / "fraud.dashboard.yaml").read_text() == DASHBOARD
 
 
+def test_what_somebody_else_saved_meanwhile_is_not_lost(log_in: LogIn, served: Served) -> None:
+    page = log_in("dana", "/dashboards/fraud")
+    page.get_by_role("button", name="Edit", exact=True).click()
+    page.get_by_role("button", name="Remove: Largest total").click()
+    expect(page.locator(".panel")).to_have_count(5)
+    others = DASHBOARD.replace("Card fraud", "Fraud")
+    (served.folder / "fraud.dashboard.yaml").write_text(others)
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".q-notification", has_text="no longer as you have seen it")).to_be_visible()
+    expect(page.get_by_role("button", name="Save")).to_be_visible()
+    assert (served.folder / "fraud.dashboard.yaml").read_text() == others
+    page.goto("/dashboards")
+    page.get_by_role("button", name="New dashboard").click()
+    page.get_by_role("dialog").get_by_label("Application").fill("fraud")
+    page.get_by_role("dialog").get_by_label("Title").fill("Another")
+    page.get_by_role("button", name="Make it").click()
+    expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("no longer as you have seen it")
+    assert (served.folder / "fraud.dashboard.yaml").read_text() == others
+
+
 def test_a_file_with_a_mistake_shows_its_line(log_in: LogIn, served: Served) -> None:
     (served.folder / "fraud.dashboard.yaml").write_text("title: T\npanels:\n- {kind: pie, title: A, query: B}\n")
     page = log_in("victor", "/dashboards/fraud")

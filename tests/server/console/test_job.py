@@ -128,6 +128,10 @@ def test_an_upgrade_is_confirmed_only_after_its_report(log_in: LogIn) -> None:
     asked.get_by_role("button", name="See what changes").click()
     asked.get_by_role("button", name="Upgrade now").click()
     expect(page.locator(".head .under")).to_contain_text("version 4")
+    # a new version has another output: each figure stands beside its own name
+    outputs = page.locator(".card", has_text="Outputs").locator("tbody tr")
+    expect(outputs.locator("td:first-child")).to_have_text(["by_city", "spending", "alerts", "query_1"])
+    expect(outputs.locator("td:last-child")).to_have_text(["7", "120,431", "318", "30"])
 
 
 def test_a_job_that_is_not_there_says_so(log_in: LogIn) -> None:

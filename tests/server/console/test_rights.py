@@ -66,6 +66,25 @@ def test_only_an_admin_sees_users_lists_and_the_audit_log(log_in: LogIn) -> None
     )
 
 
+def test_the_audit_log_is_turned_over_page_by_page(log_in: LogIn) -> None:
+    page = log_in("ada", "/people")
+    page.get_by_role("tab", name="Audit log").click()
+    rows = page.locator("tbody tr")
+    expect(rows).to_have_count(200)
+    expect(rows.first).to_contain_text("version 0")
+    expect(page.get_by_role("button", name="Newer")).to_have_count(0)
+    page.get_by_role("button", name="Older").click()
+    expect(rows).to_have_count(50)
+    expect(rows.first).to_contain_text("version 200")
+    expect(page.get_by_role("button", name="Older")).to_have_count(0)
+    page.get_by_role("button", name="Newer").click()
+    expect(rows.first).to_contain_text("version 0")
+    page.get_by_role("button", name="Older").click()
+    expect(rows).to_have_count(50)
+    page.get_by_label("Search user, action, object").fill("refused")
+    expect(rows).to_have_count(36)  # from the newest on
+
+
 def test_a_first_password_and_a_token_are_shown_once(log_in: LogIn) -> None:
     page = log_in("ada", "/people")
     page.get_by_role("button", name="Add user").click()

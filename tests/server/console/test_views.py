@@ -1,4 +1,5 @@
 import asyncio
+import re
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -62,6 +63,28 @@ def test_followed_changes_light_up_at_their_row(log_in: LogIn) -> None:
     expect(page.locator(".grid .row.flash").first).to_be_visible()
     expect(page.get_by_text("changes since you follow")).to_be_visible()
     assert _rows(page) < MOST
+
+
+def test_a_chart_along_instants_leaves_out_rows_without_one(log_in: LogIn) -> None:
+    page = log_in("victor", "/views/spending")
+    page.get_by_role("button", name="Chart").click()
+    page.get_by_label("Along").click()
+    page.get_by_role("option", name="last_at").click()
+    chart = page.locator(".chart")
+    expect(chart).to_have_attribute("aria-description", re.compile(r"^total: .* now$"))
+    drawn = chart.get_attribute("aria-description") or ""
+    follow = page.get_by_role("button", name="Follow changes")
+    follow.click()
+    expect(chart).not_to_have_attribute("aria-description", drawn)
+    expect(follow).to_have_attribute("aria-pressed", "true")
+
+
+def test_what_ends_by_itself_is_no_longer_followed(log_in: LogIn) -> None:
+    page = log_in("victor", "/views/per_country")
+    follow = page.get_by_role("button", name="Follow changes")
+    follow.click()
+    expect(page.locator(".q-notification", has_text="Changes are no longer kept")).to_be_visible()
+    expect(follow).to_have_attribute("aria-pressed", "false")
 
 
 def test_a_query_is_answered_in_a_table_and_a_chart(log_in: LogIn) -> None:

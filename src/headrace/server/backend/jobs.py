@@ -9,6 +9,7 @@ from headrace.errors import HeadraceError
 from headrace.jobs import figures as job_figures
 from headrace.jobs import model
 from headrace.jobs.alerts import CrashLoop, DeadRows, LagAbove, Rule, StateGrowth, WatermarkStuck
+from headrace.jobs.decisions import Limits
 from headrace.jobs.last_rows import LastRow
 from headrace.jobs.rebuilding import Phase
 from headrace.jobs.rebuilds import Rebuild
@@ -284,10 +285,15 @@ class JobPart(SessionPart):
                 for each in service.versions(who, name)
             ),
             savepoints=tuple(_savepoint(each) for each in service.savepoints(who, name)),
-            error=error if job.state not in {"running", "finished"} else None,
+            error=None if self._got_over(job) else error,
             resources=f"{cores}, {job.memory} MB{where}",
             rebuild=_rebuild(service.rebuild_of(who, name)),
         )
+
+    def _got_over(self, job: model.Job) -> bool:
+        """Say whether what went wrong before is over; a job that has only just begun to run may fail again."""
+        ran = self._services.clock.now() - job.since
+        return job.state == "finished" or (job.state == "running" and ran >= Limits().settled_after)
 
     def _alert(self, seen: SeenAlert, history: job_figures.History | None) -> Alert:
         rule = next((each for each in self._services.alerts.alarms.rules if each.name == seen.alert.rule), None)

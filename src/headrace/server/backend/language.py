@@ -1,7 +1,9 @@
 """Texts go in; diagnostics, explanations, previews and kept applications come out."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import aclosing
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, suppress
 
 from headrace.errors import HeadraceError
 from headrace.server.access.decisions import Target, Who
@@ -12,11 +14,14 @@ from headrace.server.console.values.texts import ApplicationSummary, DashboardSu
 from headrace.server.services import language
 from headrace.server.services.dashboards import parse as parse_dashboard
 from headrace.server.services.language import Diagnostic, Explained
-from headrace.server.services.trying import rows_of
+from headrace.server.services.mistakes import Unwanted
+from headrace.server.services.trying import TriedRow, rows_of
 
 __all__ = ["LanguagePart"]
 
 _SYSTEM = Target(ObjectKind.SYSTEM)
+CHECK_EVERY = 5.0
+"""Seconds after which somebody who tries a query is asked for their rights again."""
 
 
 class LanguagePart(SessionPart):
@@ -46,9 +51,32 @@ class LanguagePart(SessionPart):
         """Run the last query of a text in a process of its own, without its sinks, and give its rows as they come."""
         trial = await self._ask(lambda who: self._services.trial(who, text))
         columns = tuple(Column(name, kind) for name, kind in trial.columns)
-        async with aclosing(rows_of(trial, self._services.scratch)) as rows:
+        async with aclosing(self._while_allowed(rows_of(trial, self._services.scratch))) as rows:
             async for row in rows:
                 yield RowBatch(columns, (row.values,), (), (row.change,))
+
+    async def _while_allowed(self, rows: AsyncGenerator[TriedRow, None]) -> AsyncGenerator[TriedRow, None]:
+        """Give rows as they come; that their user may still try is asked again and again, also while none come."""
+        checked_at = time.monotonic()
+        coming = asyncio.ensure_future(anext(rows, None))
+        try:
+            while True:
+                await asyncio.wait({coming}, timeout=CHECK_EVERY)
+                if time.monotonic() - checked_at >= CHECK_EVERY:
+                    await self._ask(lambda who: self._services.control.access.require(who, Action.TRY, _SYSTEM))
+                    checked_at = time.monotonic()
+                if not coming.done():
+                    continue
+                row = coming.result()
+                if row is None:
+                    return
+                coming = asyncio.ensure_future(anext(rows, None))
+                yield row
+        finally:
+            coming.cancel()
+            with suppress(asyncio.CancelledError, HeadraceError):
+                await coming
+            await rows.aclose()
 
     async def applications(self) -> Sequence[ApplicationSummary]:
         """Return the applications that the user may see."""
@@ -87,9 +115,22 @@ class LanguagePart(SessionPart):
         """Return the YAML text of a dashboard."""
         return await self._ask(lambda who: self._services.applications.dashboard(who, name).text)
 
-    async def save_dashboard(self, name: str, text: str) -> None:
-        """Keep the YAML text of a dashboard, new or changed."""
-        await self._ask(lambda who: self._services.applications.save_dashboard(who, name, text))
+    async def save_dashboard(self, name: str, text: str, *, expected: str | None = None) -> None:
+        """Keep the YAML text of a dashboard, new or changed; refuse it if another than the expected is kept by now."""
+
+        def saved(who: Who) -> None:
+            applications = self._services.applications
+            kept = {each.name: each for each in applications.dashboards(who)}.get(name)
+            if expected is not None and expected != ("" if kept is None else kept.text):
+                by = "" if kept is None else f"{kept.changed_by} changed it at {kept.changed_at:%Y-%m-%d %H:%M:%S} UTC."
+                raise Unwanted(
+                    f'the dashboard "{name}" is no longer as you have seen it',
+                    detail=by or "It was deleted.",
+                    hint="Load the page again to see it, and change that.",
+                )
+            applications.save_dashboard(who, name, text)
+
+        await self._ask(saved)
 
 
 def _summary(name: str, text: str) -> DashboardSummary:

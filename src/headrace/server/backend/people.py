@@ -1,17 +1,17 @@
 """Users, groups, tokens, access lists and the audit log, as the console shows and changes them."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from headrace.errors import HeadraceError
-from headrace.server.access.audit import AuditFilter
+from headrace.server.access.audit import AuditEntry as KeptAuditEntry
 from headrace.server.access.decisions import Effect, Who
 from headrace.server.access.decisions import Target as AccessTarget
 from headrace.server.access.lists import ListedEntry
 from headrace.server.access.roles import Action, ObjectKind, Role
 from headrace.server.access.tokens import Token as KeptToken
 from headrace.server.backend.session import SessionPart
-from headrace.server.console.values.people import AuditEntry, Entry, Group, NewToken, Shares, Token, User
+from headrace.server.console.values.people import AuditEntry, AuditPage, Entry, Group, NewToken, Shares, Token, User
 from headrace.server.services.people import add_user, change_user, reset_password
 
 __all__ = ["PeoplePart"]
@@ -127,29 +127,24 @@ class PeoplePart(SessionPart):
         number = int(entry) if entry.isdecimal() else 0
         await self._ask(lambda who: self._services.control.lists.remove(who, number))
 
-    async def audit(
-        self, *, search: str = "", before: datetime | None = None, limit: int = 200
-    ) -> Sequence[AuditEntry]:
-        """Return what was done, newest first."""
+    async def audit(self, *, search: str = "", before: int | None = None, limit: int = 200) -> AuditPage:
+        """Return what was done, newest first: the newest, or the page that begins where another said."""
 
-        def found(who: Who) -> list[AuditEntry]:
-            access, wanted = self._services.control.access, AuditFilter(until=before)
+        def found(who: Who) -> AuditPage:
             entries: list[AuditEntry] = []
-            place: int | None = None
+            place = before
             for _ in range(_PAGES):  # a text that occurs nowhere must not read a log of years
-                page = access.audit(who, wanted, limit=500, before=place)
+                page = self._services.control.access.audit(who, limit=500, before=place)
                 for each in page.entries:
-                    told = ", ".join(f"{name} {value}" for name, value in each.details.items() if value is not None)
-                    target = f"{each.target_kind} {each.target_name}".strip()
-                    entry = AuditEntry(
-                        each.at, each.actor_name, each.action, target, each.outcome.value, each.address or "", told
-                    )
-                    if search.lower() in f"{entry.user} {entry.action} {target} {entry.outcome} {told}".lower():
+                    if len(entries) == limit:
+                        return AuditPage(tuple(entries), place)
+                    entry = _audit_entry(each)
+                    if search.lower() in _words(entry).lower():
                         entries.append(entry)
-                place = page.next
-                if place is None or len(entries) >= limit:
-                    break
-            return entries[:limit]
+                    place = each.id
+                if page.next is None:
+                    return AuditPage(tuple(entries))
+            return AuditPage(tuple(entries), place)
 
         return await self._ask(found)
 
@@ -157,6 +152,23 @@ class PeoplePart(SessionPart):
 def _token(token: KeptToken) -> Token:
     role = "" if token.role is None else token.role.value
     return Token(token.id, token.name, token.user, role, token.created_at, token.expires_at, token.last_used_at)
+
+
+def _audit_entry(kept: KeptAuditEntry) -> AuditEntry:
+    told = [(name, value) for name, value in kept.details.items() if value is not None]
+    return AuditEntry(
+        at=kept.at,
+        user=kept.actor_name,
+        action=kept.action,
+        target=f"{kept.target_kind} {kept.target_name}".strip(),
+        outcome=kept.outcome.value,
+        address=kept.address or "",
+        detail=", ".join(f"{name} {', '.join(value) if isinstance(value, list) else value}" for name, value in told),
+    )
+
+
+def _words(entry: AuditEntry) -> str:
+    return f"{entry.user} {entry.action} {entry.target} {entry.outcome} {entry.detail}"
 
 
 def _entry(listed: ListedEntry) -> Entry:

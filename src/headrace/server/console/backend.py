@@ -18,7 +18,7 @@ from headrace.server.console.values.jobs import (
     RunOptions,
     UpgradeReport,
 )
-from headrace.server.console.values.people import AuditEntry, Entry, Group, Me, NewToken, Shares, Target, Token, User
+from headrace.server.console.values.people import AuditPage, Entry, Group, Me, NewToken, Shares, Target, Token, User
 from headrace.server.console.values.rows import CatalogObject, RowBatch, RowPage
 from headrace.server.console.values.texts import ApplicationSummary, DashboardSummary
 from headrace.server.services.language import Diagnostic, Explained
@@ -181,8 +181,11 @@ class Backend(Protocol):
     async def dashboard(self, name: str) -> str:
         """Return the YAML text of a dashboard."""
 
-    async def save_dashboard(self, name: str, text: str) -> None:
-        """Keep the YAML text of a dashboard, new or changed."""
+    async def save_dashboard(self, name: str, text: str, *, expected: str | None = None) -> None:
+        """Keep the YAML text of a dashboard, new or changed.
+
+        With ``expected``, the text that was changed or nothing for a new one, it is refused if another is kept by now.
+        """
 
     # people
     async def users(self) -> Sequence[User]:
@@ -235,7 +238,5 @@ class Backend(Protocol):
     async def delete_entry(self, entry: str) -> None:
         """Take a line out of an access list."""
 
-    async def audit(
-        self, *, search: str = "", before: datetime | None = None, limit: int = 200
-    ) -> Sequence[AuditEntry]:
-        """Return what was done, newest first."""
+    async def audit(self, *, search: str = "", before: int | None = None, limit: int = 200) -> AuditPage:
+        """Return what was done, newest first: the newest, or the page that begins where another said."""

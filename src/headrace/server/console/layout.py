@@ -1,6 +1,7 @@
 """The frame around every page: navigation, the field to go anywhere, and what a page gets to work with."""
 
 import inspect
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import wraps
@@ -117,9 +118,12 @@ def _top(console: Console) -> None:
         found += [
             {"name": j.name, "kind": "job", "href": address("jobs", j.name)} for j in await console.backend.jobs()
         ]
-        for each in await console.backend.catalog():
+        known = await console.backend.catalog()
+        times = Counter(each.name for each in known)
+        for each in known:
             folder = "views" if each.kind == "materialized view" else "catalog"
-            found.append({"name": each.name, "kind": each.kind, "href": address(folder, each.name)})
+            name = each.name if times[each.name] == 1 else each.full_name
+            found.append({"name": name, "kind": each.kind, "href": address(folder, each.full_name)})
         for dashboard in await console.backend.dashboards():
             found.append({"name": dashboard.title, "kind": "dashboard", "href": address("dashboards", dashboard.name)})
         jump.put(found)

@@ -274,9 +274,9 @@ async def confirm(title: str, text: str, yes: str, *, danger: bool = False) -> b
         with box("dialog-actions"):
             button("Cancel", lambda: outer.submit(False))
             button(yes, lambda: outer.submit(True), kind="danger" if danger else "primary")
-    answer = await outer
-    outer.delete()
-    return bool(answer)
+    # Not before it has closed: only then does the focus go back to where it was.
+    outer.on("hide", outer.delete)
+    return bool(await outer)
 
 
 def plain_table(heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> Element:

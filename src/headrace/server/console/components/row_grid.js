@@ -9,7 +9,7 @@ export default {
           :aria-sort="order === column.name ? (down ? 'descending' : 'ascending') : 'none'" @click="sort(column)">{{ column.name }}{{ order === column.name ? (down ? " ↓" : " ↑") : "" }}</button>
       </div>
       <div class="space" :style="{ height: count * 30 + 'px' }">
-        <div v-for="line in lines" :key="line.key" class="row" role="row" :class="{ waiting: !line.cells, flash: line.flash, gone: line.gone }" :style="{ transform: 'translateY(' + line.at * 30 + 'px)' }" :aria-rowindex="line.at + 1" tabindex="-1" @dblclick="$emit('pick', { at: line.at })" @keydown.enter="$emit('pick', { at: line.at })" @keydown.down.prevent="$event.currentTarget.nextElementSibling?.focus()" @keydown.up.prevent="$event.currentTarget.previousElementSibling?.focus()">
+        <div v-for="line in lines" :key="line.line" class="row" role="row" :class="{ waiting: !line.cells, flash: line.flash, gone: line.gone }" :style="{ transform: 'translateY(' + line.at * 30 + 'px)' }" :aria-rowindex="line.at + 1" tabindex="-1" @dblclick="$emit('pick', { at: line.at })" @keydown.enter="$emit('pick', { at: line.at })" @keydown.down.prevent="$event.currentTarget.nextElementSibling?.focus()" @keydown.up.prevent="$event.currentTarget.previousElementSibling?.focus()">
           <span v-if="marks" class="mark" :class="line.mark">{{ { insert: "+", delete: "−", update: "~" }[line.mark] || "" }}</span>
           <span v-for="(column, n) in columns" :key="n" class="cell" role="cell" :class="{ right: column.right, null: line.cells && line.cells[n] === null }" :style="{ width: widths[n] + 'px' }" :title="line.cells && line.cells[n] && line.cells[n].length > 28 ? line.cells[n] : null">{{ line.cells ? (line.cells[n] === null ? "NULL" : line.cells[n]) : "" }}</span>
         </div>
@@ -24,7 +24,8 @@ export default {
       const found = [];
       for (let at = this.from; at < Math.min(this.to, this.count); at++) {
         const key = this.keys[at] ?? `at ${at}`;
-        found.push({ at, key, cells: this.rows[at], flash: this.flashes[key] === this.version, mark: this.marked[at], gone: this.marked[at] === "delete" });
+        // Rows that are fetched fill the lines that stand there already; those that move down are moved with theirs.
+        found.push({ at, line: this.local ? key : at, cells: this.rows[at], flash: this.flashes[key] === this.version, mark: this.marked[at], gone: this.marked[at] === "delete" });
       }
       return found;
     },
@@ -47,7 +48,7 @@ export default {
     put(start, rows, keys, count, changed = []) {
       this.measure(rows);
       if (changed.length) { this.version++; for (const key of changed) this.flashes[key] = this.version; }
-      rows.forEach((row, n) => { this.rows[start + n] = row; if (keys.length) this.keys[start + n] = keys[n]; });
+      rows.forEach((row, n) => { this.rows[start + n] = Object.freeze(row); if (keys.length) this.keys[start + n] = keys[n]; });
       this.count = count;
     },
     // The same rows, fetched again because some have changed.

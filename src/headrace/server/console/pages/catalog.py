@@ -50,7 +50,7 @@ def _list(found: Sequence[CatalogObject], *, none_at_all: bool) -> None:
             for each in found:
                 with box(tag="tr"):
                     with box("name", "td"):
-                        Tag("a", each.name).props["href"] = address("catalog", each.name)
+                        Tag("a", each.name).props["href"] = address("catalog", each.full_name)
                     with box(tag="td"):
                         Tag("span", each.kind, "tag")
                     Tag("td", each.connector, "muted")
@@ -63,14 +63,18 @@ def _list(found: Sequence[CatalogObject], *, none_at_all: bool) -> None:
 @page
 async def object_page(console: Console, name: str) -> None:
     """Show one object and, if it can be looked into, its rows as they come."""
-    each = next((each for each in await console.backend.catalog() if each.name == name), None)
-    if each is None:
+    found = [each for each in await console.backend.catalog() if name in {each.name, each.full_name}]
+    if not found:
         raise HeadraceError(f'there is no "{name}" in the catalog', hint="The catalog shows all names.")
-    may_tap = await console.may("tap", "stream", name)
+    if len(found) > 1:
+        names = " and ".join(each.full_name for each in found)
+        raise HeadraceError(f'several jobs have "{name}"', hint=f"Choose one in the catalog: {names}.")
+    [each] = found
+    may_tap = await console.may("tap", "stream", each.full_name)
     with page_head(each.name, each.kind.capitalize()):
         if each.kind == "materialized view":
             link = Tag("a", "Open rows", "btn primary")
-            link.props["href"] = address("views", each.name)
+            link.props["href"] = address("views", each.full_name)
     with box("columns-2"):
         with card("Columns"):
             plain_table(("Column", "Type"), [(column.name, column.type) for column in each.columns])
@@ -83,7 +87,7 @@ async def object_page(console: Console, name: str) -> None:
             for option, value in each.options:
                 _fact(option, value)
     if each.kind in {"stream", "table", "sink"} and may_tap:
-        _tap(console, name, each.kind)
+        _tap(console, each.full_name, each.kind)
 
 
 def _fact(term: str, text: str, to: str = "") -> None:
@@ -107,15 +111,19 @@ def _tap(console: Console, name: str, kind: str) -> None:
         told.text = f"{count(seen)} rows seen; the newest are on top"
         grid.prepend(batch.columns, batch.rows, limit=500)
 
+    def ended() -> None:
+        told.text = f"Stopped after {count(seen)} rows"
+        look.props["aria-pressed"] = "false"
+
     def toggle() -> None:
         if follower.running:
             follower.stop()
-            told.text = f"Stopped after {count(seen)} rows"
-        else:
-            told.text = "Waiting for rows…"
-            with grid:
-                follower.start(console.backend.tap(name), take)
-        look.props["aria-pressed"] = str(follower.running).lower()
+            ended()
+            return
+        told.text = "Waiting for rows…"
+        look.props["aria-pressed"] = "true"
+        with grid:
+            follower.start(console.backend.tap(name), take, ended)
 
     with box("card").style("margin-top:16px"):
         with box("card-head"):

@@ -70,7 +70,7 @@ def _new(console: Console) -> None:
             try:
                 text = render(Dashboard(title))
                 parse(text)
-                await console.backend.save_dashboard(name, text)
+                await console.backend.save_dashboard(name, text, expected="")
             except HeadraceError as error:
                 with problem:
                     show_problem(error)
@@ -197,7 +197,7 @@ class _DashboardPage:
     async def save(self) -> None:
         """Keep the dashboard as YAML."""
         text = render(self.dashboard)
-        await self.console.backend.save_dashboard(self.name, text)
+        await self.console.backend.save_dashboard(self.name, text, expected=self.text)
         self.text = text
         self.editing = False
         self.timer.interval = self.dashboard.refresh.total_seconds()
@@ -234,7 +234,7 @@ class _DashboardPage:
                 if hasattr(self, "dashboard"):
                     await self.change(replace(dashboard))
                 else:
-                    await self.console.backend.save_dashboard(self.name, code.value or "")
+                    await self.console.backend.save_dashboard(self.name, code.value or "", expected=self.text)
                     ui.navigate.to("/dashboards")
                     ui.navigate.to(address("dashboards", self.name))
 

@@ -68,28 +68,29 @@ class _JobPage:
     def _head(self) -> None:
         summary = self.job.summary
         ui.page_title(f"{summary.name} · Headrace")
-        with box("head"):
-            with box():
-                with box("line wrap"):
-                    Tag("h1", summary.name)
-                    self.state = state_pill(summary.state)
-                    self.health = Tag("span")
-                with box("under"):
-                    application = Tag("a", summary.application).props("title='Open in the editor'")
-                    application.props["href"] = f"/editor?application={summary.application}"
-                    self.under = Tag("span")
+        with box("head job"):
+            with box("line"):
+                Tag("h1", summary.name)
+                self.state = state_pill(summary.state)
+                self.health = Tag("span")
+                self.reason = Tag("span", "", "why grow")
             self.actions = JobActions(self.console, self.job, self.may, self.refresh)
             with box("actions") as place:
                 self.actions.build(place)
+            with box("under"):
+                application = Tag("a", summary.application).props("title='Open in the editor'")
+                application.props["href"] = f"/editor?application={summary.application}"
+                self.under = Tag("span")
         self._show_head()
 
     def _show_head(self) -> None:
         summary = self.job.summary
         set_state(self.state, summary.state)
-        words = ": ".join(part for part in (word_of_health(summary.health), summary.reason) if part)
-        if self.health.text != words:
-            self.health.text = words
-            self.health.classes(replace=f"state quiet {tone_of_health(summary.health)}")
+        word = word_of_health(summary.health)
+        if self.health.text != word:
+            self.health.text = word
+            self.health.classes(replace=f"state quiet {tone_of_health(summary.health)}" if word else "")
+        self.reason.text = self.reason.props["title"] = summary.reason
         restarts = f" · {count(summary.restarts)} restarts" if summary.restarts else ""
         since = f"since {instant(summary.since_at)} UTC"
         text = f"version {self.job.versions[0].number if self.job.versions else summary.version}"
@@ -100,21 +101,25 @@ class _JobPage:
         self.trouble.clear()
         if self.job.error is not None:
             with self.trouble:
-                show_problem(self.job.error).style("margin-bottom:16px")
+                show_problem(self.job.error, "The last error").style("margin-bottom:16px")
 
     async def refresh(self) -> None:
         """Take over what has changed."""
         before, self.job = self.job, await self.console.backend.job(self.name)
         self._show_head()
-        if before.error != self.job.error:
+        if str(before.error) != str(self.job.error):
             self._show_trouble()
         self.actions.update(self.job)
+        if self.tabs.current in {"Topology", "Rows"} and _outputs(before) != _outputs(self.job):
+            await self.tabs.open(self.tabs.current)
         if self.tabs.current == "Topology" and self.topology is not None:
             if before.graph != self.job.graph:
                 self.topology.draw(self.job.graph, live=True)
             self.topology.put(self.job.steps)
-            for output, (out, total) in zip(self.job.outputs, self.outputs, strict=False):
-                out.text, total.text = rate(output.out_per_second), count(output.rows_out)
+            for output in self.job.outputs:
+                if output.name in self.outputs:
+                    out, total = self.outputs[output.name]
+                    out.text, total.text = rate(output.out_per_second), count(output.rows_out)
         if self.tabs.current.startswith("Versions") and _kept(before) != _kept(self.job):
             await self.tabs.open(self.tabs.current)
 
@@ -122,7 +127,7 @@ class _JobPage:
         self.topology = Topology(f"Topology of {self.name} as it runs")
         self.topology.draw(self.job.graph, live=True)
         self.topology.put(self.job.steps)
-        self.outputs: list[tuple[Tag, Tag]] = []
+        self.outputs: dict[str, tuple[Tag, Tag]] = {}
         with card("Outputs") as outer, box("scroll-x"), box("table", "table"):
             outer.style("margin-top:16px")
             with box(tag="thead"), box(tag="tr"):
@@ -133,15 +138,14 @@ class _JobPage:
                     with box(tag="tr"):
                         with box("name", "td"):
                             if output.kind == "view":
-                                Tag("a", output.name).props["href"] = address("views", output.name)
+                                Tag("a", output.name).props["href"] = address("views", f"{self.name}.{output.name}")
                             else:
                                 Tag("span", output.name)
                         Tag("td", output.kind)
-                        figures = (
+                        self.outputs[output.name] = (
                             Tag("td", rate(output.out_per_second), "right"),
                             Tag("td", count(output.rows_out), "right"),
                         )
-                        self.outputs.append(figures)
 
     def _logs(self) -> None:
         view = LogView()
@@ -155,6 +159,10 @@ class _JobPage:
                 ]
             ),
         )
+
+
+def _outputs(job: Job) -> object:
+    return [(output.name, output.kind) for output in job.outputs]
 
 
 def _kept(job: Job) -> object:

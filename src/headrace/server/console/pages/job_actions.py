@@ -85,7 +85,7 @@ class JobActions:
                 button(text, act, mark=mark, kind=kind)
             if self.may["share"]:
                 button("Share", lambda: share_job(self.console, self.name), mark="people")
-            if not shown:
+            if not any(self.may[_RIGHTS.get(each, each)] for each in acts):
                 not_allowed(self.may["stop"])
 
     def stop(self) -> None:

@@ -7,7 +7,7 @@ from headrace.errors import HeadraceError
 from headrace.server.console.backend import Backend
 from headrace.server.console.formatting import amount, cell
 from headrace.server.console.live import Chart, RowGrid
-from headrace.server.console.pages.quick_chart import number
+from headrace.server.console.pages.quick_chart import along_time, number
 from headrace.server.console.parts import Tag, box, show_problem
 from headrace.server.console.values.rows import RowPage
 from headrace.server.services.dashboards import Panel
@@ -83,9 +83,9 @@ class LivePanel:
             self.chart.put([moment[0] for moment in self.moments], series, time=True)
             return
         along = column_of(page, panel.x)
-        time = bool(page.rows) and isinstance(page.rows[0][along], datetime)
-        x = [_instant(row[along]) if time else cell(row[along]) for row in page.rows]
-        series = [(name, [number(row[each]) for row in page.rows]) for name, each in zip(names, drawn, strict=True)]
+        rows, time = along_time(page.rows, along)
+        x = [row[along].isoformat() if time else cell(row[along]) for row in rows]
+        series = [(name, [number(row[each]) for row in rows]) for name, each in zip(names, drawn, strict=True)]
         self.chart.put(x, series, time=time)
 
     def _show_map(self, page: RowPage) -> None:
@@ -116,7 +116,3 @@ def drawn_columns(page: RowPage, panel: Panel) -> list[int]:
         return [column_of(page, name) for name in panel.y]
     first = page.rows[0] if page.rows else ()
     return [n for n, value in enumerate(first) if number(value) is not None and page.columns[n].name != panel.x]
-
-
-def _instant(value: object) -> str:
-    return value.isoformat() if isinstance(value, datetime) else cell(value)

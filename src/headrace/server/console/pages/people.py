@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.errors import HeadraceError
-from headrace.server.console.formatting import instant
 from headrace.server.console.layout import Console, page
 from headrace.server.console.pages.people_access import build_entries, build_groups
+from headrace.server.console.pages.people_audit import build_audit
 from headrace.server.console.pages.people_tokens import build_tokens
 from headrace.server.console.pages.people_users import build_users
 from headrace.server.console.parts import (
@@ -14,15 +14,11 @@ from headrace.server.console.parts import (
     box,
     button,
     card,
-    empty,
     field,
-    find_field,
     page_head,
-    plain_table,
     say,
     show_problem,
 )
-from headrace.server.console.values.people import AuditEntry
 
 __all__ = ["people_page"]
 
@@ -40,7 +36,7 @@ async def people_page(console: Console) -> None:
     builders["Tokens"] = lambda: build_tokens(console)
     builders["My account"] = lambda: _account(console)
     if await console.may("read_audit", "system"):
-        builders["Audit log"] = lambda: _audit(console)
+        builders["Audit log"] = lambda: build_audit(console)
     tabs = Tabs(builders)
     await tabs.open(tabs.current)
 
@@ -67,24 +63,3 @@ def _account(console: Console) -> None:
         problem = box()
         with box("line"):
             button("Change it", go, kind="primary")
-
-
-async def _audit(console: Console) -> None:
-    async def show(text: str = "") -> None:
-        found = await console.backend.audit(search=text)
-        place.clear()
-        with place:
-            if not found:
-                empty("Nothing fits", "Empty the field above to see all that was done.", "people")
-                return
-            heads = ("When (UTC)", "Who", "Did", "To", "Outcome", "From")
-            plain_table(heads, [_audit_row(each) for each in found])
-
-    with box("line").style("margin-bottom:10px"):
-        find_field("Search user, action, object", show)
-    place = box("card")
-    await show()
-
-
-def _audit_row(each: AuditEntry) -> tuple[str, ...]:
-    return (instant(each.at), each.user, each.action, each.target, each.outcome, each.address)

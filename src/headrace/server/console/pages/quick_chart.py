@@ -10,7 +10,7 @@ from headrace.server.console.live import Chart
 from headrace.server.console.parts import Tag, box, choice
 from headrace.server.console.values.rows import Column, RowPage
 
-__all__ = ["QuickChart", "number", "sensible_axes"]
+__all__ = ["QuickChart", "along_time", "number", "sensible_axes"]
 
 
 class QuickChart:
@@ -50,14 +50,25 @@ class QuickChart:
             with self.place:
                 self.chart = Chart(self.drawn, label="Quick chart").style("height:240px")
         along, value = names.index(str(self.x.value)), names.index(str(self.y.value))
-        time = bool(self.page.rows) and isinstance(self.page.rows[0][along], datetime)
-        rows: Sequence[tuple[Any, ...]] = self.page.rows
+        rows, time = along_time(self.page.rows, along)
         if time:
             rows = sorted(rows, key=lambda row: row[along])
         x = [row[along].isoformat() if time else cell(row[along]) for row in rows]
         self.chart.put(x, [(str(self.y.value), [number(row[value]) for row in rows])], time=time)
         less = len(self.page.rows) < self.page.total
         self.told.text = f"the first {len(self.page.rows)} of {self.page.total:,} rows" if less else ""
+
+
+def along_time(rows: Sequence[tuple[Any, ...]], along: int) -> tuple[Sequence[tuple[Any, ...]], bool]:
+    """Return the rows that can be drawn along a column, and whether it holds instants: a row without one has no place.
+
+    >>> along_time([(None, 1), (datetime(2026, 3, 1), 2)], 0)
+    ([(datetime.datetime(2026, 3, 1, 0, 0), 2)], True)
+    >>> along_time([(None, 1), ("Kenya", 2)], 0)
+    ([(None, 1), ('Kenya', 2)], False)
+    """
+    timed = [row for row in rows if isinstance(row[along], datetime)]
+    return (timed, True) if timed else (rows, False)
 
 
 def sensible_axes(columns: Sequence[Column]) -> tuple[str | None, str | None]:

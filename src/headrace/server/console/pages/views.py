@@ -74,10 +74,8 @@ def _list(console: Console, views: list[CatalogObject]) -> None:
                 for view in views:
                     with box(tag="tr"):
                         with box("name", "td"):
-                            Tag("a", view.name).props["href"] = address("views", view.name)
-                        counts[view.name if view.job is None else f"{view.job}.{view.name}"] = Tag(
-                            "td", count(None), "right"
-                        )
+                            Tag("a", view.name).props["href"] = address("views", view.full_name)
+                        counts[view.full_name] = Tag("td", count(None), "right")
                         Tag("td", ", ".join(column.name for column in view.columns), "muted")
                         with box(tag="td"):
                             if view.job:
@@ -87,7 +85,9 @@ def _list(console: Console, views: list[CatalogObject]) -> None:
 
 
 async def _query(console: Console, views: list[CatalogObject]) -> None:
-    first = f"SELECT * FROM {views[0].name} LIMIT 100" if views else "SELECT 1 AS one"
+    alike = [each for each in views if each.name == views[0].name]
+    named = f"`{views[0].job}`.`{views[0].name}`" if len(alike) > 1 else views[0].name if views else ""
+    first = f"SELECT * FROM {named} LIMIT 100" if views else "SELECT 1 AS one"
     text = console.drafts.get("a query", first)
 
     async def run() -> None:
@@ -168,10 +168,11 @@ class _View:
     async def build(self) -> None:
         first = await self.console.backend.view_rows(self.name, limit=100)
         known = await self.console.backend.catalog()
-        about = next((each for each in known if self.name in {each.name, f"{each.job}.{each.name}"}), None)
+        about = next((each for each in known if self.name in {each.name, each.full_name}), None)
         self.job = None if about is None else about.job
+        self.title = self.name if about is None else about.name
         self.columns = first.columns
-        with page_head(self.name, "Materialised view"):
+        with page_head(self.title, "Materialised view"):
             find_field("Search in all columns", self.find)
             self.follow_button = button("Follow changes", self.toggle_follow, mark="play")
             self.chart_button = button("Chart", self.toggle_chart, mark="overview")
@@ -214,7 +215,7 @@ class _View:
         """Show all of a row, with the rows behind it if it is a match."""
         page = await self._fetch(int(event.args["at"]), 1)
         for row in page.rows:
-            await show_row(self.name, page.columns, row, self._records)
+            await show_row(self.title, page.columns, row, self._records)
 
     async def _records(self, places: Sequence[str]) -> Sequence[str | None]:
         return await self.console.backend.records(self.job, places) if self.job else []
@@ -259,8 +260,11 @@ class _View:
             self.news.text = ""
         else:
             with self.grid:
-                self.follower.start(self.console.backend.changes(self.name), self._take)
+                self.follower.start(self.console.backend.changes(self.name), self._take, self._ended)
         self.follow_button.props["aria-pressed"] = str(self.follower.running).lower()
+
+    def _ended(self) -> None:
+        self.follow_button.props["aria-pressed"] = "false"
 
     async def _take(self, batch: RowBatch) -> None:
         """Show what has changed; the first batch is empty: rows are read once more, for what changed before."""

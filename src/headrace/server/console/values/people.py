@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-__all__ = ["AuditEntry", "Entry", "Group", "Me", "NewToken", "Target", "Token", "User"]
+__all__ = ["AuditEntry", "AuditPage", "Entry", "Group", "Me", "NewToken", "Target", "Token", "User"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """What somebody did."""
+    """What somebody did; ``detail`` says more about it."""
 
     at: datetime
     user: str
@@ -98,3 +98,11 @@ class AuditEntry:
     outcome: str
     address: str
     detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPage:
+    """Some entries, newest first; ``older`` says where the page behind them begins, if there is one."""
+
+    entries: tuple[AuditEntry, ...]
+    older: int | None = None

@@ -51,3 +51,12 @@ class CatalogObject:
     """Without secrets."""
     watermark: str = ""
     used_by: tuple[str, ...] = ()
+
+    @property
+    def full_name(self) -> str:
+        """What it is asked for by: ``JOB.NAME``, for several jobs may have the same name.
+
+        >>> CatalogObject("totals", "view", (), "shop").full_name, CatalogObject("totals", "view", ()).full_name
+        ('shop.totals', 'totals')
+        """
+        return self.name if self.job is None else f"{self.job}.{self.name}"
