@@ -1,6 +1,7 @@
 """A job that is built anew beside itself: swapped, cancelled, failed, and with a server that dies at every step."""
 
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -327,6 +328,56 @@ def test_without_room_for_two_it_is_refused_and_else_it_waits_its_turn(yard):
         State.SUBMITTED,
         "waits for 1 core; 4 of 4 are in use by orders, small",
     )
+
+
+@pytest.fixture
+def crowded(yard):
+    """A job that is rebuilt on a machine with room for these two alone; two others wait."""
+    yard.capacity = replace(yard.capacity, cores=2)
+    yard.jobs = replace(yard.jobs, capacity=yard.capacity)
+    yard.new_server()
+    shop = Shop(yard)
+    builder = shop.builds()
+    for name in "cd":
+        yard.time.move(seconds=1)
+        yard.submit(name)
+    shop.read_up_to(shop.now(), NEAR)
+    shop.read_up_to(builder, NEAR)
+    shop.until(lambda: shop.phase() is Phase.HANDING_OVER)
+    shop.read_up_to(shop.now(), NEAR + 20)
+    yard.time.move(seconds=1)
+    yard.tick_until("orders", State.STOPPED)
+    yard.server.tick()
+    assert yard.jobs.show("c").reason == "waits for 1 core; 2 of 2 are in use by orders, orders#rebuild"
+    return shop
+
+
+def test_one_that_is_taken_over_loses_its_room_to_nobody(crowded):
+    crowded.read_up_to(crowded.builder(), NEAR + 20)
+    crowded.until(lambda: crowded.builder() is None)
+    assert (crowded.now().state, crowded.now().version) == (State.RUNNING, 2)
+    crowded.yard.tick_until("c", State.RUNNING)
+    assert crowded.jobs.show("d").state is State.SUBMITTED
+
+
+def test_nor_if_its_rebuild_is_given_up(crowded):
+    crowded.jobs.cancel_rebuild("orders", "cancel")
+    crowded.until(lambda: crowded.builder() is None)
+    assert crowded.yard.tick_until("orders", State.RUNNING).version == 1
+    crowded.yard.tick_until("c", State.RUNNING)
+    assert crowded.jobs.show("d").state is State.SUBMITTED
+
+
+def test_nor_if_somebody_starts_it(crowded):
+    crowded.jobs.restart("orders", "restart")
+    assert crowded.yard.tick_until("orders", State.RUNNING).version == 1
+    assert (crowded.phase(), crowded.jobs.show("c").state) == (Phase.BUILDING, State.SUBMITTED)
+
+
+def test_one_that_is_stopped_while_it_is_taken_over_makes_room(crowded):
+    crowded.jobs.stop("orders", "stop")
+    crowded.yard.tick_until("c", State.RUNNING)
+    assert crowded.jobs.show("d").state is State.SUBMITTED
 
 
 class Died(BaseException):

@@ -151,7 +151,8 @@ class Handover:
         state = job.state
         if facts.get("resume"):
             state = State.SUBMITTED
-            values |= {"state": str(state), "wanted": str(Wanted.RUN), "since": now, "queued_at": builder.queued_at}
+            place = min(job.queued_at, builder.queued_at)
+            values |= {"state": str(state), "wanted": str(Wanted.RUN), "since": now, "queued_at": place}
             values |= {"restarts": [], "waits": 0, "launch_at": None, "error": None, "reason": reason}
         _must(change(session, job, values))
         add_event(session, Event(0, job.id, now, state, reason, None))

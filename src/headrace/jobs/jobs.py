@@ -190,7 +190,7 @@ class Jobs(JobQuestions):
 
         def apply(session: Session) -> Job:
             found = self._found(session, job)
-            values = _started(found, now)
+            values = _started(found, now, rests=not rebuilds.keeps_place(session, found))
             if savepoint is not None or fresh or from_time is not None:
                 rebuilds.check_alone(session, found)
             if savepoint is not None:
@@ -415,11 +415,14 @@ class Jobs(JobQuestions):
         return compared, version
 
 
-def _started(job: Job, now: datetime) -> dict[str, Any]:
-    """Return what lets a job start again; one that runs keeps its place in the queue, one at rest goes to its end."""
+def _started(job: Job, now: datetime, *, rests: bool = True) -> dict[str, Any]:
+    """Return what lets a job start again; one that runs keeps its place in the queue, one at rest goes to its end.
+
+    Without ``rests`` one that has ended is not at rest: its rebuild has stopped it, and would start it again.
+    """
     if job.state is State.SUBMITTED:
         return {"wanted": str(Wanted.RUN)}
-    waits = {"queued_at": now} if job.state in FINAL and job.wanted is not Wanted.RESTART else {}
+    waits = {"queued_at": now} if rests and job.state in FINAL and job.wanted is not Wanted.RESTART else {}
     return {"wanted": str(Wanted.RESTART), **waits}
 
 

@@ -9,12 +9,25 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from typing import Any
 
 from headrace.jobs.decisions import Wanted
 from headrace.jobs.figures import Figures
 from headrace.jobs.states import FINAL, State
 
-__all__ = ["NEAR", "REBUILT", "UNDER_WAY", "Chase", "Pair", "Phase", "Step", "decide_rebuild", "furthest", "reached"]
+__all__ = [
+    "NEAR",
+    "REBUILT",
+    "UNDER_WAY",
+    "Chase",
+    "Pair",
+    "Phase",
+    "Step",
+    "decide_rebuild",
+    "furthest",
+    "reached",
+    "stands_still",
+]
 
 REBUILT = "/.rebuilt-"
 """What the folder of a rebuilt state begins with, below the state that the job had first."""
@@ -39,6 +52,11 @@ class Phase(StrEnum):
 
 UNDER_WAY = frozenset({Phase.BUILDING, Phase.HANDING_OVER, Phase.SWAPPING})
 """In these the state of the job may still be replaced."""
+
+
+def stands_still(facts: Mapping[str, Any]) -> bool:
+    """Say whether a job is stopped only until its rebuild has taken over: it keeps its room and its place."""
+    return bool(facts.get("resume")) and facts["phase"] in {Phase.HANDING_OVER, Phase.SWAPPING}
 
 
 class Step(StrEnum):

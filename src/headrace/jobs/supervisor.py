@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -36,7 +37,8 @@ from headrace.jobs.jobs import Jobs
 from headrace.jobs.leftovers import remove_state
 from headrace.jobs.model import Job
 from headrace.jobs.observation import Sight, Watch
-from headrace.jobs.queue import Capacity, admit
+from headrace.jobs.queue import Capacity, Claim, admit
+from headrace.jobs.rebuilding import stands_still
 from headrace.jobs.reports import Report, internal, report_of
 from headrace.jobs.states import FINAL, HOLDING, State
 from headrace.jobs.store import JobStore
@@ -155,11 +157,10 @@ class Supervisor:
         self._tidy()
         self.last_tick = timedelta(seconds=time.monotonic() - began)
 
-    def _admissions(self, jobs: Iterable[Job]) -> dict[str, str | None]:
+    def _admissions(self, jobs: Sequence[Job]) -> dict[str, str | None]:
         """Return for each job that waits None if it may start, else what it waits for; and note that for people."""
         waiting = [job for job in jobs if _waits(job)]
-        holding = [job.claim() for job in jobs if job.state in HOLDING]
-        verdicts = admit([job.claim() for job in waiting], holding, self._capacity)
+        verdicts = admit([job.claim() for job in waiting], _held(jobs), self._capacity)
         found: dict[str, str | None] = {}
         for job, verdict in zip(waiting, verdicts, strict=True):
             found[job.id] = verdict
@@ -290,6 +291,14 @@ class Supervisor:
         if self._tidied is None or passed - self._tidied > TIDY:
             self._tidied = passed
             self._store.tidy(self._clock.now())
+
+
+def _held(jobs: Sequence[Job]) -> list[Claim]:
+    """Return what is in use; a job that its rebuild has stopped will have again what it had, as much as its builder."""
+    still = [job for job in jobs if job.rebuild is not None and stands_still(job.rebuild)]
+    counted = {job.id for job in jobs if job.state in HOLDING or _waits(job)}
+    kept = [replace(job.claim(), name=job.application) for job in still if (job.rebuild or {})["of"] not in counted]
+    return [job.claim() for job in jobs if job.state in HOLDING] + kept
 
 
 def _waits(job: Job) -> bool:
