@@ -1,6 +1,8 @@
 """A job that is built anew beside itself: swapped, cancelled, failed, and with a server that dies at every step."""
 
-from contextlib import suppress
+import os
+import subprocess
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +11,7 @@ from sqlalchemy import select
 
 import headrace.jobs.store as store_module
 from headrace.errors import HeadraceError
-from headrace.jobs import rebuilds
+from headrace.jobs import processes, rebuilds
 from headrace.jobs.jobs import Unknown
 from headrace.jobs.offers import Offers
 from headrace.jobs.rebuilding import Phase
@@ -328,6 +330,18 @@ def test_without_room_for_two_it_is_refused_and_else_it_waits_its_turn(yard):
         State.SUBMITTED,
         "waits for 1 core; 4 of 4 are in use by orders, small",
     )
+
+
+def test_no_java_of_the_two_writes_on_when_the_state_changes_hands(shop):
+    builder = shop.builds()
+    marks = [{processes.MARK: str(shop.jobs.folder_of(each).path)} for each in (builder, shop.now())]
+    with ExitStack() as stack:
+        left = [stack.enter_context(subprocess.Popen(["sleep", "600"], env={**os.environ, **mark})) for mark in marks]
+        for each in left:
+            stack.callback(each.kill)
+        shop.read_up_to(builder, FAR)
+        shop.until(lambda: shop.now().version == 2)
+        assert all(each.poll() is not None for each in left)
 
 
 @pytest.fixture

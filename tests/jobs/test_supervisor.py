@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -312,6 +313,32 @@ def test_deleting_removes_the_folder_and_frees_the_name(yard):
     assert not yard.jobs.folder_of(job).path.exists()
     assert [each.name for each in yard.jobs.page().jobs] == ["orders"]
     assert yard.jobs.show("orders").id != job.id
+
+
+@pytest.fixture
+def java(yard):
+    """What a killed driver left running: it ends by itself too late."""
+    yard.submit()
+    job = yard.tick_until("orders", State.RUNNING)
+    mark = {processes.MARK: str(yard.jobs.folder_of(job).path)}
+    with subprocess.Popen(["sleep", "600"], env={**os.environ, **mark}) as left:
+        yard.kill("orders")
+        yield left
+        left.kill()
+
+
+@pytest.mark.parametrize("command", ["savepoint", "fresh", "delete"])
+def test_no_state_is_touched_while_a_dead_drivers_java_runs(yard, java, command):
+    yard.jobs.stop("orders", "stop-1", with_savepoint=command == "savepoint")
+    yard.tick_until("orders", State.STOPPED)
+    assert (java.poll() is None) == (command != "savepoint")
+    if command == "fresh":
+        yard.jobs.restart("orders", "restart-1", fresh=True)
+        yard.tick_until("orders", State.RUNNING)
+    elif command == "delete":
+        yard.jobs.delete("orders", "delete-1")
+        until(lambda: yard.server.tick() or not yard.jobs.store.all())
+    assert java.poll() is not None
 
 
 def test_only_one_server_looks_after_a_folder(yard):

@@ -161,6 +161,8 @@ class Handover:
 
     def _carry_over(self, builder: Job, job: Job) -> None:
         """Copy what keeps its state to where the job will have its own; neither of the two runs now."""
+        for each in (builder, job):
+            self._hands.end_remains(each)
         folders = (builder.rebuild or {}).get("kept", ())
         old = local_state(self._store.version(job.id, job.version).state, job.application)
         new = local_state(self._store.version(builder.id, builder.version).state, builder.application)

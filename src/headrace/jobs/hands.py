@@ -38,7 +38,7 @@ class Hands:
         *,
         nice: int = 0,
     ) -> None:
-        self.root = root
+        self.root = root.resolve()  # as drivers know it, and mark what they start with it
         self._nice = nice
         self._command = tuple(command)
         self._environment = dict(os.environ if environment is None else environment)
@@ -136,6 +136,10 @@ class Hands:
         for process in processes.remains(folder.path):  # it holds the lock, but who it is was never noted
             with suppress(psutil.Error):
                 process.kill()
+
+    def end_remains(self, job: Job) -> None:
+        """End what a dead driver left running, before its state is touched: a Java without its driver may write on."""
+        processes.end_remains(self.folder(job.id).path)
 
     def remove(self, job: Job) -> None:
         """Delete the folder of a job that is no more; it is put aside first, so that no half of it can be met."""

@@ -271,6 +271,7 @@ class Supervisor:
             self._handover.step(builder)
 
     def _remove(self, job: Job) -> None:
+        self._hands.end_remains(job)
         if job.rebuild is not None:
             self._handover.remove_state(job)
         remove_state(self._store, job, self._hands.folder(job.id).path)

@@ -37,6 +37,7 @@ class Works:
         manifest: dict[str, Any] | None = None
         error: Report | None = None
         try:
+            self._hands.end_remains(job)
             manifest = self._taken(job, job.savepoint, self._clock.now())
         except HeadraceError as mistake:
             error = report_of(mistake)
@@ -68,6 +69,7 @@ class Works:
 
     def prepare(self, job: Job) -> None:
         """Do to the state what was asked for before the next start."""
+        self._hands.end_remains(job)
         pending = job.pending or {}
         version = self._store.version(job.id, job.version)
         match pending.get("kind"):
