@@ -153,6 +153,8 @@ def test_a_job_that_no_longer_fits_is_not_restarted(yard):
     yard.jobs = replace_capacity(yard, Capacity(2, 8192))
     with pytest.raises(HeadraceError, match="can never start"):
         yard.jobs.restart("orders", "c-2")
+    with pytest.raises(HeadraceError, match="can never start"):
+        yard.jobs.upgrade("orders", "c-3", text=APPLICATION + "-- newer")
 
 
 def replace_capacity(yard, capacity):

@@ -252,6 +252,19 @@ def test_jobs_wait_for_room_in_the_order_in_which_they_came(yard):
     assert yard.jobs.show("d").state is State.SUBMITTED
 
 
+def test_one_that_a_smaller_server_cannot_run_holds_up_nobody(yard):
+    yard.submit("large", cores=4)
+    yard.submit("small")
+    yard.capacity = replace(yard.capacity, cores=2)
+    yard.new_server()
+    yard.tick_until("small", State.RUNNING)
+    large = yard.jobs.show("large")
+    assert (large.state, large.reason) == (
+        State.SUBMITTED,
+        "waits for a larger server: it wants 4 cores, and the server has 2",
+    )
+
+
 def test_a_job_can_be_stopped_before_it_starts(yard):
     yard.submit()
     yard.jobs.stop("orders", "stop-1")

@@ -257,6 +257,7 @@ class Jobs(JobQuestions):
                 raise HeadraceError(
                     f'job "{found.name}" was changed by somebody else meanwhile', hint="Look, and try again."
                 )
+            check_fits(found.claim(), self.capacity)
             check_unchanged(session, version.imports)
             rebuilds.check_settled(session, version.imports)
             check_readers(session, found, before, version)
