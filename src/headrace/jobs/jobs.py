@@ -39,7 +39,14 @@ from headrace.jobs.submission import (
 )
 from headrace.jobs.texts import is_local, plan_text, planned, provided_by, state_root, used_by
 from headrace.jobs.upgrade import Change, Fate, Upgrade, compare
-from headrace.jobs.wishes import check_readers, from_nothing, from_savepoint, state_version, wanted_savepoint
+from headrace.jobs.wishes import (
+    check_not_changing,
+    check_readers,
+    from_nothing,
+    from_savepoint,
+    state_version,
+    wanted_savepoint,
+)
 from headrace.records.job_tables import JobRow, SavepointRow, VersionRow
 
 __all__ = ["InUse", "Jobs", "NameTaken", "Unknown"]
@@ -377,6 +384,7 @@ class Jobs(JobQuestions):
         variables: Mapping[str, str] | None,
         resolve: Resolve | None,
     ) -> tuple[Upgrade, Version]:
+        check_not_changing(job)
         if (job.pending or {}).get("kind") in {"restore", "fresh"}:
             raise HeadraceError(
                 f'job "{job.name}" is about to change its state', hint="Upgrade it when it has started."

@@ -1,6 +1,6 @@
 """The tables of jobs: rows go in and out as the words of `model`; every change checks that nobody was quicker."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -73,10 +73,11 @@ class JobStore:
             row = session.get(SavepointRow, savepoint_id)
             return None if row is None else savepoint_of(row)
 
-    def move(self, job: Job, wish: Move, now: datetime) -> Job | None:
-        """Move a job and return it as it is then, None if it has changed since it was read."""
+    def move(self, job: Job, wish: Move, now: datetime, also: Mapping[str, Any] | None = None) -> Job | None:
+        """Move a job and return it as it is then, None if it has changed since it was read; ``also`` is noted too."""
         to = states.move(job.state, wish.to)
         values: dict[str, Any] = {
+            **(also or {}),
             "state": str(to),
             "reason": wish.reason,
             "since": now,

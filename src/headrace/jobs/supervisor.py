@@ -252,16 +252,18 @@ class Supervisor:
             _log.error("work on job %s failed", job.name, exc_info=future.exception())
         return True  # what it changed is seen by the next round
 
-    def _prepare(self, job: Job) -> None:
+    def _prepare(self, asked: Job) -> None:
+        """Bring the state of a job to what was asked for; once that has begun, nobody takes it for what it was."""
+        job = self._store.change(asked, {"pending": {**(asked.pending or {}), "begun": True}})
+        if job is None:
+            return  # somebody changed the job meanwhile; the next round decides anew
         try:
             self._works.prepare(job)
         except Exception as error:
             report = report_of(error) if isinstance(error, HeadraceError) else internal(error)
             _log.exception("job %s could not be prepared", job.name)
-            moved = self._store.move(job, Move(State.FAILED, report.message, report), self._clock.now())
-            if moved is not None:  # its state is still that of the version before
-                version = (job.pending or {}).get("from", job.version)
-                self._store.change(moved, {"pending": None, "version": version})
+            before = {"pending": None, "version": (job.pending or {}).get("from", job.version)}  # its state is of that
+            self._store.move(job, Move(State.FAILED, report.message, report), self._clock.now(), before)
             return
         self._store.change(job, {"pending": None})
 
