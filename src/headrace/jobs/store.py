@@ -14,7 +14,7 @@ from headrace.jobs.decisions import Move, Wanted
 from headrace.jobs.model import Event, Job, Savepoint, Version
 from headrace.jobs.reports import Report
 from headrace.jobs.states import FINAL, State
-from headrace.records.database import Database
+from headrace.records.database import Database, take_turns
 from headrace.records.job_tables import CommandRow, EventRow, JobRow, SavepointRow, VersionRow
 
 __all__ = ["JobStore", "add_event", "change", "job_of", "savepoint_of", "version_of"]
@@ -34,8 +34,9 @@ class JobStore:
 
     @contextmanager
     def writing(self) -> Iterator[Session]:
-        """Give a session whose changes are kept together."""
+        """Give a session whose changes are kept together; nobody else changes jobs meanwhile."""
         with self.database.transaction() as session:
+            take_turns(session, "jobs")
             yield session
 
     def active(self) -> list[Job]:
