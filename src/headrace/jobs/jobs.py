@@ -399,7 +399,9 @@ class Jobs(JobQuestions):
             state = before.state  # where a rebuild has put it
         with shallow():
             compared = compare(old, plan, same_place=state == before.state)
-        if state == before.state and not is_local(state) and (compared.clear or compared.views):
+        changes = bool(compared.clear or compared.views)
+        left = any(each.state == state for each in self.versions(job.id))
+        if not is_local(state) and (changes if state == before.state else left):
             raise HeadraceError(
                 f'job "{job.name}" cannot be upgraded to this version on its state',
                 detail=f"What it would rebuild is at {state}, where only Spark can reach it: {_rebuilt(compared)}.",

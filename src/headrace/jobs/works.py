@@ -12,11 +12,12 @@ from headrace.jobs import savepoints
 from headrace.jobs.clock import Clock
 from headrace.jobs.folder import write_whole
 from headrace.jobs.hands import Hands
+from headrace.jobs.leftovers import remove_left
 from headrace.jobs.model import Job, Version
 from headrace.jobs.rebuilding import REBUILT
 from headrace.jobs.reports import Report, internal, report_of
 from headrace.jobs.store import JobStore
-from headrace.jobs.texts import local_state
+from headrace.jobs.texts import is_local, local_state
 from headrace.jobs.upgrade import clear
 from headrace.plan.beginning import FILE
 from headrace.views.kept import VIEWS
@@ -78,9 +79,16 @@ class Works:
             case "upgrade" if pending["state"] == version.state and (pending["clear"] or pending["views"]):
                 state = local_state(version.state, job.application)
                 clear(state, list(pending["clear"]), list(pending["views"]), job.application)
+            case "upgrade" if pending["state"] != version.state and self._was_there(job, version):
+                remove_left(version.state, job)
             case "fresh":
                 _forget(version.state, job.application)
                 begin(version.state, job.application, pending.get("begin"))
+
+    def _was_there(self, job: Job, version: Version) -> bool:
+        """Say whether an earlier version had its state where this one is to begin with none."""
+        earlier = (self._store.version(job.id, number) for number in range(1, version.number))
+        return is_local(version.state) and any(each.state == version.state for each in earlier)
 
     def _restore(self, job: Job, version: Version, pending: Mapping[str, Any]) -> None:
         source = self._hands.folder(job.id).savepoints_path / str(pending["savepoint"])
