@@ -244,9 +244,21 @@ def test_a_master_that_spark_does_not_know_is_refused(yard, master):
     assert "local[N]" in caught.value.hint
 
 
-@pytest.mark.parametrize("master", ["local", "local[2]", "local[*]", "local[2,3]", "spark://a:7077,b:7077", "yarn"])
+@pytest.mark.parametrize("master", ["local", "local[2]", "local[2,3]", "spark://a:7077,b:7077", "yarn"])
 def test_masters_that_spark_knows(yard, master):
     assert yard.submit(master=master).master == master
+
+
+def test_a_master_on_this_machine_says_how_many_cores_a_job_takes(yard):
+    assert [yard.submit(f"job-{cores}", master=f"local[{cores}]").cores for cores in (2, 4)] == [2, 4]
+    assert yard.submit("far", master="spark://a:7077", cores=3).cores == 3
+    with pytest.raises(HeadraceError, match="can never start: it wants 5 cores, and the server has 4"):
+        yard.submit(master="local[5]")
+    with pytest.raises(HeadraceError, match="takes all cores of the machine"):
+        yard.submit(master="local[*]")
+    with pytest.raises(HeadraceError, match=r"has the cores that its master says: local\[2\]"):
+        yard.jobs.restart("job-2", "restart-1", cores=1)
+    assert yard.jobs.restart("far", "restart-2", cores=1).cores == 1
 
 
 def test_a_folder_that_is_not_there_is_refused(yard, tmp_path):

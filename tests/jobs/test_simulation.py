@@ -78,6 +78,9 @@ class World:
         heartbeat = None if number is None else Heartbeat(number[0], number[1], BEGIN, "running")
         return Sight(job.id in self.drivers, self.started.get(job.id, 0), heartbeat, self.outcomes.get(job.id))
 
+    def held(self, job):
+        return job.claim()
+
     def launch(self, job, _version, attempt):
         def effect():
             if job.id in self.drivers or self.started.get(job.id) == attempt:

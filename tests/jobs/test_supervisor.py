@@ -312,6 +312,22 @@ def test_a_restart_gives_it_other_cores_and_memory_and_it_waits_for_them(yard):
     assert (launch.cores, launch.memory) == (3, 2048)
 
 
+def test_one_that_is_to_have_less_has_what_it_had_until_it_has_stopped(yard):
+    yard.submit(cores=3, memory=4096, behave="deaf")
+    yard.tick_until("orders", State.RUNNING)
+    yard.submit("next", cores=2, memory=5000)
+    yard.jobs.restart("orders", "restart-1", cores=1, memory=1024)
+    yard.tick_until("orders", State.STOPPING)
+    yard.jobs.stop("orders", "stop-1")
+    yard.server.tick()
+    reason = "waits for 1 core; 3 of 4 are in use, and for 904 MB of memory; 4096 of 8192 are in use by orders"
+    assert yard.jobs.show("next").reason == reason
+    yard.jobs.restart("orders", "restart-2")
+    yard.kill("orders")
+    yard.tick_until("next", State.RUNNING)
+    assert yard.tick_until("orders", State.RUNNING).cores == 1
+
+
 def test_deleting_removes_the_folder_and_frees_the_name(yard):
     job = yard.submit()
     yard.tick_until("orders", State.RUNNING)

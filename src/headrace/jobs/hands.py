@@ -17,9 +17,11 @@ from pathlib import Path
 import psutil
 
 from headrace.jobs import processes
+from headrace.jobs.decisions import Wanted
 from headrace.jobs.folder import Driver, JobFolder, Launch, Outcome, write_whole
 from headrace.jobs.model import Job, Version
 from headrace.jobs.observation import Sight, look
+from headrace.jobs.queue import Claim
 from headrace.jobs.reports import Cause, Report
 
 __all__ = ["DRIVER", "Hands"]
@@ -55,6 +57,19 @@ class Hands:
     def look(self, job: Job) -> Sight:
         """Return what is seen of a job."""
         return look(self.folder(job.id))
+
+    def held(self, job: Job) -> Claim:
+        """Return what a job has: until its driver has ended also what that was given, if the next is to have less."""
+        claim = job.claim()
+        if job.wanted is Wanted.RUN:
+            return claim
+        try:
+            given = self.folder(job.id).launch()
+        except OSError:  # which a look at it tells
+            return claim
+        if given is None:
+            return claim
+        return Claim(claim.name, max(claim.cores, given.cores), max(claim.memory, given.memory))
 
     def launch(self, job: Job, version: Version, attempt: int) -> bool:
         """Start the driver of an attempt; False if a driver lives or this attempt was started before."""

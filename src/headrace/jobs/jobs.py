@@ -27,6 +27,7 @@ from headrace.jobs.readers import InUse, check_unchanged
 from headrace.jobs.states import FINAL, State
 from headrace.jobs.store import add_event, change, job_of
 from headrace.jobs.submission import (
+    check_cores,
     check_master,
     check_name,
     check_start,
@@ -97,7 +98,7 @@ class Jobs(JobQuestions):
         imports = resolved(text, name, variables or {}, resolve)
         plan = plan_text(text, name, directory, variables or {}, imports)
         now = self.clock.now()
-        claim = claim_of(name, cores, memory, plan)
+        claim = claim_of(name, cores, memory, master, plan)
         check_fits(claim, self.capacity)
         version = Version(
             job_id=job_id,
@@ -205,6 +206,8 @@ class Jobs(JobQuestions):
             elif fresh or from_time is not None:
                 values |= from_nothing(session, found, from_time, sources, now)
             claim = found.claim()
+            if cores is not None:
+                check_cores(found.name, found.master)
             if cores is not None or memory is not None:
                 rebuilds.check_alone(session, found)
                 claim = checked(Claim(claim.name, _given(cores, claim.cores), _given(memory, claim.memory)))

@@ -160,7 +160,7 @@ class Supervisor:
     def _admissions(self, jobs: Sequence[Job]) -> dict[str, str | None]:
         """Return for each job that waits None if it may start, else what it waits for; and note that for people."""
         waiting = [job for job in jobs if _waits(job)]
-        verdicts = admit([job.claim() for job in waiting], _held(jobs), self._capacity)
+        verdicts = admit([job.claim() for job in waiting], self._held(jobs), self._capacity)
         found: dict[str, str | None] = {}
         for job, verdict in zip(waiting, verdicts, strict=True):
             found[job.id] = verdict
@@ -169,6 +169,13 @@ class Supervisor:
             if verdict is not None and job.reason != verdict and self._store.change(job, {"reason": verdict}) is None:
                 continue  # somebody changed the job meanwhile; the next round sees that
         return found
+
+    def _held(self, jobs: Sequence[Job]) -> list[Claim]:
+        """Return what is in use; a job that its rebuild has stopped will have again what it had, as its builder has."""
+        still = [job for job in jobs if job.rebuild is not None and stands_still(job.rebuild)]
+        counted = {job.id for job in jobs if job.state in HOLDING or _waits(job)}
+        kept = [replace(job.claim(), name=job.application) for job in still if (job.rebuild or {})["of"] not in counted]
+        return [self._hands.held(job) for job in jobs if job.state in HOLDING] + kept
 
     def _sights(self, jobs: Iterable[Job]) -> list[tuple[Job, Sight]]:
         """Return what is seen of those jobs that could be looked at in time."""
@@ -294,14 +301,6 @@ class Supervisor:
         if self._tidied is None or passed - self._tidied > TIDY:
             self._tidied = passed
             self._store.tidy(self._clock.now())
-
-
-def _held(jobs: Sequence[Job]) -> list[Claim]:
-    """Return what is in use; a job that its rebuild has stopped will have again what it had, as much as its builder."""
-    still = [job for job in jobs if job.rebuild is not None and stands_still(job.rebuild)]
-    counted = {job.id for job in jobs if job.state in HOLDING or _waits(job)}
-    kept = [replace(job.claim(), name=job.application) for job in still if (job.rebuild or {})["of"] not in counted]
-    return [job.claim() for job in jobs if job.state in HOLDING] + kept
 
 
 def _waits(job: Job) -> bool:
