@@ -164,6 +164,35 @@ def test_one_that_is_started_while_it_is_taken_over_goes_on_and_is_built_on(shop
     assert shop.now().version == 2
 
 
+def test_one_that_would_stand_still_for_too_long_goes_on_and_is_taken_over_later(shop):
+    builder = shop.hands_over()
+    shop.yard.tick_until("orders", State.STOPPED)
+    shop.yard.server.tick()
+    shop.yard.time.move(minutes=2)
+    shop.yard.server.tick()
+    assert shop.phase() is Phase.HANDING_OVER
+    shop.yard.time.move(seconds=1)
+    shop.until(lambda: shop.phase() is Phase.BUILDING)
+    assert shop.yard.tick_until("orders", State.RUNNING).version == 1
+    assert "goes on as it was" in " ".join(event.reason for event in shop.jobs.events("orders"))
+    shop.read_up_to(builder, FAR)
+    shop.yard.hear("orders")
+    assert shop.phase() is Phase.BUILDING, "not again at once"
+    shop.yard.time.move(minutes=10)
+    shop.until(lambda: shop.builder() is None)
+    assert shop.now().version == 2
+
+
+def test_one_that_nobody_wants_to_run_is_waited_for(shop):
+    shop.hands_over()
+    shop.jobs.stop("orders", "stop")
+    shop.yard.tick_until("orders", State.STOPPED)
+    for _ in range(2):
+        shop.yard.time.move(minutes=3)
+        shop.yard.server.tick()
+    assert (shop.phase(), shop.now().state) == (Phase.HANDING_OVER, State.STOPPED)
+
+
 @pytest.mark.parametrize("phase", [Phase.BUILDING, Phase.HANDING_OVER, Phase.SWAPPING])
 def test_cancelled(shop, phase):
     builder = shop.builds()

@@ -66,7 +66,7 @@ class Step(StrEnum):
     HAND_OVER = "hand over"
     """Stop the job."""
     TAKE_BACK = "take back"
-    """Somebody started the job meanwhile: build on."""
+    """Somebody started the job meanwhile, or it stood still for too long and is started: build on."""
     STOP_BUILDER = "stop builder"
     SWAP = "swap"
     """Give the job the builder's state; it starts if it ran before."""
@@ -89,6 +89,8 @@ class Pair:
     job_wanted: Wanted
     caught_up: bool = False
     """In `BUILDING`: nearly where the job is. In `HANDING_OVER`: where it stopped."""
+    overdue: bool = False
+    """Whether the job has stood still for too long."""
 
 
 def decide_rebuild(pair: Pair) -> Step:
@@ -127,7 +129,7 @@ def _handing_over(pair: Pair) -> Step:
         return Step.TAKE_BACK
     if pair.job in FINAL and (pair.builder is State.FINISHED or pair.caught_up):
         return Step.STOP_BUILDER
-    return Step.WAIT
+    return Step.TAKE_BACK if pair.overdue else Step.WAIT
 
 
 def _gone(pair: Pair) -> Step:
