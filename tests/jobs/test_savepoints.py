@@ -165,6 +165,25 @@ def test_stop_with_a_savepoint_and_start_from_it(yard):
     assert not (yard.jobs.folder_of(job).savepoints_path / savepoint.id).exists()
 
 
+def test_what_a_server_left_that_died_while_it_deleted_a_savepoint_goes(yard, monkeypatch):
+    yard.submit()
+    job = yard.tick_until("orders", State.RUNNING)
+    for number in range(2):
+        yard.jobs.savepoint("orders", f"savepoint-{number}")
+        until(lambda: yard.server.tick() or not [each for each in yard.jobs.savepoints("orders") if not each.manifest])
+    kept, gone = yard.jobs.savepoints("orders")
+    folder = yard.jobs.folder_of(job).savepoints_path
+    (folder / ".0123456789ab.partial").mkdir()
+    with monkeypatch.context() as patched:
+        dying(patched, shutil, "rmtree", 0)
+        with pytest.raises(Died):
+            yard.jobs.delete_savepoint(gone.id, "delete-1")
+    assert (folder / gone.id).exists()
+    yard.new_server()
+    yard.server.tick()
+    assert [each.name for each in folder.iterdir()] == [kept.id]
+
+
 def test_a_savepoint_that_fails_says_so_and_the_job_stops_all_the_same(yard):
     yard.submit()
     yard.tick_until("orders", State.RUNNING)

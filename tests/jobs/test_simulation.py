@@ -119,6 +119,9 @@ class World:
     def prepare(self, _job):
         raise AssertionError("nothing is prepared here")
 
+    def tidy(self):
+        pass
+
     # --- what drivers do ------------------------------------------------------------------------------------
 
     def live(self):

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from headrace.errors import HeadraceError, shallow
 from headrace.jobs import rebuilds
-from headrace.jobs.commands import Noted, applied_once, earlier
+from headrace.jobs.commands import Noted, applied_once, earlier, outcome_of
 from headrace.jobs.decisions import Wanted
 from headrace.jobs.folder import JobFolder
 from headrace.jobs.leftovers import states_elsewhere
@@ -350,6 +350,11 @@ class Jobs(JobQuestions):
             return self._changed(session, found, values)
 
         return applied_once(self.store, command_id, "delete", [job], now, apply, noted)
+
+    def deleted(self, job: str, command_id: str) -> Job | None:
+        """Return what a command that deleted a job was answered with, None if it did not: the job is found no more."""
+        gone = outcome_of(self.store, command_id, "delete")
+        return gone if gone is not None and job in {gone.id, gone.application} else None
 
     def delete_savepoint(self, savepoint: str, command_id: str, *, noted: Noted | None = None) -> Job:
         """Remove a savepoint and its files."""

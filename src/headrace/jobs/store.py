@@ -74,6 +74,11 @@ class JobStore:
             row = session.get(SavepointRow, savepoint_id)
             return None if row is None else savepoint_of(row)
 
+    def savepoint_ids(self) -> set[str]:
+        """Return the ids of all savepoints, also of those that are to be taken."""
+        with self.reading() as session:
+            return set(session.scalars(select(SavepointRow.id)))
+
     def move(self, job: Job, wish: Move, now: datetime, also: Mapping[str, Any] | None = None) -> Job | None:
         """Move a job and return it as it is then, None if it has changed since it was read; ``also`` is noted too."""
         to = states.move(job.state, wish.to)

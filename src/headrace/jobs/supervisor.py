@@ -301,6 +301,7 @@ class Supervisor:
         if self._tidied is None or passed - self._tidied > TIDY:
             self._tidied = passed
             self._store.tidy(self._clock.now())
+            self._works.tidy()
 
 
 def _waits(job: Job) -> bool:

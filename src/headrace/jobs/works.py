@@ -48,6 +48,14 @@ class Works:
             error = internal(bug)
         self._store.settle_savepoint(job, manifest, error)
 
+    def tidy(self) -> None:
+        """Delete the files of savepoints that are no more, which a server left that died while it deleted them."""
+        there = list(self._hands.root.glob("*/savepoints/*"))
+        known = self._store.savepoint_ids()
+        for each in there:
+            if each.name.removeprefix(".").removesuffix(".partial") not in known:
+                shutil.rmtree(each, ignore_errors=True)
+
     def _taken(self, job: Job, savepoint: str, now: datetime) -> dict[str, Any]:
         noted = self._store.savepoint(savepoint)
         number = job.version if noted is None else noted.version
