@@ -3,6 +3,7 @@
 import threading
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -137,6 +138,16 @@ def test_mistakes_are_told_at_submission(yard):
     with pytest.raises(HeadraceError, match='there is a job "orders" already'):
         yard.submit()
     assert len(yard.jobs.page().jobs) == 1
+
+
+def test_a_submission_that_is_refused_leaves_nothing_behind(yard):
+    job = yard.submit()
+    with pytest.raises(NameTaken):
+        yard.submit()
+    yard.tick_until("orders", State.RUNNING)
+    assert [each.name for each in yard.jobs.folder.iterdir()] == [job.id]
+    (version,) = yard.jobs.versions("orders")
+    assert Path(version.directory).is_dir(), "what it is relative to is there when it runs"
 
 
 def test_a_file_is_read_at_submission_and_names_the_job(yard, tmp_path):

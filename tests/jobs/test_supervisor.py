@@ -405,6 +405,21 @@ def test_a_folder_that_cannot_be_read_in_time_holds_up_nobody(yard):
     yard.server.close()
 
 
+def test_a_folder_in_which_nobody_finds_his_way_holds_up_nobody(yard):
+    for name in "ab":
+        yard.submit(name)
+    look, first = yard.hands.look, yard.jobs.show("a").id
+
+    def lost(job):
+        if job.id == first:
+            raise ValueError("what is this?")
+        return look(job)
+
+    yard.hands.look = lost
+    yard.tick_until("b", State.RUNNING)
+    assert yard.jobs.show("a").state is State.SUBMITTED
+
+
 def test_a_quiet_round_over_fifty_jobs_reads_once_and_writes_nothing(yard):
     yard.capacity = replace(yard.capacity, cores=1)
     yard.new_server()

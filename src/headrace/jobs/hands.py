@@ -74,6 +74,10 @@ class Hands:
     def launch(self, job: Job, version: Version, attempt: int) -> bool:
         """Start the driver of an attempt; False if a driver lives or this attempt was started before."""
         folder = self.folder(job.id).make()
+        directory = Path(version.directory)
+        if directory.parent.parent == self.root:  # the application names none; a builder may come before its job
+            JobFolder(directory.parent).make()
+            directory.mkdir(mode=0o700, exist_ok=True)
         lock = folder.take_lock()
         if lock is None:
             return False

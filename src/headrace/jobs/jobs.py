@@ -91,7 +91,7 @@ class Jobs(JobQuestions):
         if known is not None:
             return known
         job_id = secrets.token_hex(6)
-        text, directory = read_application(text, file, directory, self.folder / job_id / "work")
+        text, directory = read_application(text, file, directory, JobFolder(self.folder / job_id).work_path)
         name = name or (None if file is None else name_of(file)) or f"job-{job_id}"
         check_name(name)
         check_master(master)
@@ -114,9 +114,6 @@ class Jobs(JobQuestions):
             uses=tuple(used_by(plan, directory)),
             imports=imports,
         )
-        if directory == self.folder / job_id / "work":
-            JobFolder(self.folder / job_id).make()
-            directory.mkdir(mode=0o700, exist_ok=True)
 
         def apply(session: Session) -> Job:
             there = self.named_like(session, name)
@@ -310,7 +307,6 @@ class Jobs(JobQuestions):
             found,
             command_id,
             self.clock.now(),
-            self.folder,
             self.capacity,
             version=version,
             from_time=from_time,

@@ -62,7 +62,6 @@ def rebuild(
     job: Job,
     command_id: str,
     now: datetime,
-    folder: Path,
     capacity: Capacity,
     *,
     version: Version | None = None,
@@ -115,7 +114,6 @@ def rebuild(
         add_event(session, Event(0, found.id, now, found.state, "is rebuilt beside itself", None))
         return found
 
-    JobFolder(folder / builder_id).make()
     return applied_once(store, command_id, "rebuild", arguments, now, apply, noted)
 
 

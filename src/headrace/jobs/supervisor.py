@@ -193,7 +193,7 @@ class Supervisor:
             if revision == job.revision:  # what was seen before a change says nothing about what follows it
                 try:
                     found.append((job, future.result()))
-                except OSError:
+                except Exception:  # whatever lies in one folder, the others are looked after
                     _log.exception("the folder of job %s cannot be read", job.name)
         return found
 
