@@ -229,6 +229,7 @@ class Run:
             self.new_server()
         self.world.live()
         assert len(set(self.world.launches)) == len(self.world.launches), "an attempt was started twice"
+        assert len(self.world.drivers) <= CAPACITY.cores, "more run than there is room for"
 
     def step(self, kind, what):
         match kind:
