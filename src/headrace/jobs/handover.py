@@ -33,7 +33,7 @@ from headrace.jobs.rebuilding import (
     stands_still,
 )
 from headrace.jobs.reports import Report
-from headrace.jobs.states import FINAL, State
+from headrace.jobs.states import FINAL, State, move
 from headrace.jobs.store import JobStore, add_event, change, version_of
 from headrace.jobs.submission import version_row
 from headrace.jobs.texts import local_state
@@ -189,7 +189,7 @@ class Handover:
         reason = "has the rebuilt state"
         state = job.state
         if facts.get("resume"):
-            state = State.SUBMITTED
+            state = move(job.state, State.SUBMITTED)
             place = min(job.queued_at, builder.queued_at)
             values |= {"state": str(state), "wanted": str(Wanted.RUN), "since": now, "queued_at": place}
             values |= {"restarts": [], "waits": 0, "launch_at": None, "error": None, "reason": reason}
@@ -200,8 +200,8 @@ class Handover:
 
     def _carry_over(self, builder: Job, job: Job) -> None:
         """Copy what keeps its state to where the job will have its own; neither of the two runs now."""
-        for each in (builder, job):
-            self._hands.end_remains(each)
+        for stopped in (builder, job):
+            self._hands.end_remains(stopped)
         folders = (builder.rebuild or {}).get("kept", ())
         old = local_state(self._store.version(job.id, job.version).state, job.application)
         new = local_state(self._store.version(builder.id, builder.version).state, builder.application)
