@@ -58,6 +58,7 @@ CASES = [
     (State.SUBMITTED, {}, dead(admitted=True), [State.STARTING, Launching]),
     (State.SUBMITTED, {"pending": True}, dead(admitted=True), [Prepare]),
     (State.SUBMITTED, {"pending": True}, dead(), []),
+    (State.SUBMITTED, {"pending": True, "begun": True, "savepoint": True, "wanted": Wanted.STOP}, dead(), [Prepare]),
     (State.SUBMITTED, {"savepoint": True}, dead(admitted=True), [TakeSavepoint]),
     (State.SUBMITTED, {"wanted": Wanted.STOP}, dead(admitted=True), [State.STOPPED]),
     (State.SUBMITTED, {}, alive(), [Kill]),

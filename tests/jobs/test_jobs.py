@@ -2,16 +2,19 @@
 
 import threading
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import pytest
 
 from headrace.errors import HeadraceError
 from headrace.jobs.decisions import Wanted
-from headrace.jobs.jobs import Unknown
+from headrace.jobs.jobs import NameTaken, Unknown
 from headrace.jobs.queue import Capacity
 from headrace.jobs.states import State
+from headrace.records.database import Database
 from headrace.records.job_tables import CommandRow, JobRow
-from support.job_yard import APPLICATION
+from support.job_yard import APPLICATION, Yard
 
 WRITES = """
 CREATE STREAM s (k STRING, v INT) WITH (connector = 'memory');
@@ -52,23 +55,59 @@ def test_a_refused_command_changes_nothing_and_may_be_repeated(yard):
     assert yard.jobs.stop("orders", "c-1").wanted is Wanted.STOP
 
 
-def test_the_same_command_from_many_threads_is_applied_once(yard):
-    found, errors = [], []
+@pytest.fixture
+def shared(tmp_path, database_url):
+    """A yard on each kind of database: on one of them several may write at a time."""
+    made = Yard(tmp_path, Database.open(database_url))
+    yield made
+    made.end()
 
-    def submit():
+
+def at_once(*calls):
+    """Do all calls at the same time; return what they gave, and what they raised."""
+    found, errors, ready = [], [], threading.Barrier(len(calls))
+
+    def run(call):
+        ready.wait()
         try:
-            found.append(yard.jobs.submit("c-1", name="orders", text=APPLICATION))
+            found.append(call())
         except Exception as error:
             errors.append(error)
 
-    threads = [threading.Thread(target=submit) for _ in range(6)]
+    threads = [threading.Thread(target=run, args=(call,)) for call in calls]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    return found, errors
+
+
+def test_the_same_command_from_many_threads_is_applied_once(shared):
+    found, errors = at_once(*[lambda: shared.jobs.submit("c-1", name="orders", text=APPLICATION)] * 6)
     assert not errors
     assert len({each.id for each in found}) == 1
-    assert len(yard.jobs.page().jobs) == 1
+    assert len(shared.jobs.page().jobs) == 1
+
+
+def test_commands_and_moves_at_the_same_time_do_not_disturb_each_other(shared):
+    shared.submit()
+
+    def command(number):
+        for turn in range(8):
+            shared.jobs.restart("orders", f"restart-{number}-{turn}")
+            shared.jobs.stop("orders", f"stop-{number}-{turn}")
+
+    def move():
+        for turn in range(16):
+            shared.jobs.store.change(shared.jobs.show("orders"), {"reason": f"moved {turn}"})
+
+    assert at_once(*[partial(command, number) for number in range(3)], move)[1] == []
+
+
+def test_of_names_that_differ_by_case_alone_only_one_comes_to_be(shared):
+    _, errors = at_once(*[partial(shared.submit, name) for name in ("shop", "Shop", "SHOP", "sHOP")])
+    assert len(shared.jobs.page().jobs) == 1
+    assert [type(each) for each in errors] == [NameTaken] * 3
 
 
 def test_old_commands_are_forgotten(yard):
@@ -99,6 +138,16 @@ def test_mistakes_are_told_at_submission(yard):
     with pytest.raises(HeadraceError, match='there is a job "orders" already'):
         yard.submit()
     assert len(yard.jobs.page().jobs) == 1
+
+
+def test_a_submission_that_is_refused_leaves_nothing_behind(yard):
+    job = yard.submit()
+    with pytest.raises(NameTaken):
+        yard.submit()
+    yard.tick_until("orders", State.RUNNING)
+    assert [each.name for each in yard.jobs.folder.iterdir()] == [job.id]
+    (version,) = yard.jobs.versions("orders")
+    assert Path(version.directory).is_dir(), "what it is relative to is there when it runs"
 
 
 def test_a_file_is_read_at_submission_and_names_the_job(yard, tmp_path):
@@ -153,6 +202,8 @@ def test_a_job_that_no_longer_fits_is_not_restarted(yard):
     yard.jobs = replace_capacity(yard, Capacity(2, 8192))
     with pytest.raises(HeadraceError, match="can never start"):
         yard.jobs.restart("orders", "c-2")
+    with pytest.raises(HeadraceError, match="can never start"):
+        yard.jobs.upgrade("orders", "c-3", text=APPLICATION + "-- newer")
 
 
 def replace_capacity(yard, capacity):
@@ -204,9 +255,21 @@ def test_a_master_that_spark_does_not_know_is_refused(yard, master):
     assert "local[N]" in caught.value.hint
 
 
-@pytest.mark.parametrize("master", ["local", "local[2]", "local[*]", "local[2,3]", "spark://a:7077,b:7077", "yarn"])
+@pytest.mark.parametrize("master", ["local", "local[2]", "local[2,3]", "spark://a:7077,b:7077", "yarn"])
 def test_masters_that_spark_knows(yard, master):
     assert yard.submit(master=master).master == master
+
+
+def test_a_master_on_this_machine_says_how_many_cores_a_job_takes(yard):
+    assert [yard.submit(f"job-{cores}", master=f"local[{cores}]").cores for cores in (2, 4)] == [2, 4]
+    assert yard.submit("far", master="spark://a:7077", cores=3).cores == 3
+    with pytest.raises(HeadraceError, match="can never start: it wants 5 cores, and the server has 4"):
+        yard.submit(master="local[5]")
+    with pytest.raises(HeadraceError, match="takes all cores of the machine"):
+        yard.submit(master="local[*]")
+    with pytest.raises(HeadraceError, match=r"has the cores that its master says: local\[2\]"):
+        yard.jobs.restart("job-2", "restart-1", cores=1)
+    assert yard.jobs.restart("far", "restart-2", cores=1).cores == 1
 
 
 def test_a_folder_that_is_not_there_is_refused(yard, tmp_path):

@@ -46,6 +46,45 @@ def test_a_state_on_a_url_is_kept_by_an_upgrade_that_clears_nothing(yard):
     assert yard.tick_until("orders", State.RUNNING).version == 3
 
 
+def test_a_version_that_is_far_away_again_cannot_begin_anew_there(yard):
+    yard.submit(text=FAR)
+    yard.tick_until("orders", State.RUNNING)
+    yard.jobs.upgrade("orders", "upgrade-1", text=APPLICATION)
+    yard.tick_until("orders", State.STOPPING)
+    yard.tick_until("orders", State.RUNNING)
+    with pytest.raises(HeadraceError, match="cannot be upgraded to this version on its state"):
+        yard.jobs.upgrade("orders", "upgrade-2", text=FAR)
+
+
+def test_a_version_that_is_back_in_an_earlier_place_begins_anew_there(yard, tmp_path):
+    job = yard.submit()
+    texts = (f"SET state = '{tmp_path / 'other'}';" + APPLICATION, APPLICATION.replace("sum(v)", "max(v)"))
+    state = yard.jobs.folder_of(job).state_path / "orders"
+    for number, text in enumerate(texts):
+        yard.tick_until("orders", State.RUNNING)
+        (state / "totals" / "plan.json").write_text("of the first version")
+        (state / "views.sqlite").write_text("of the first version")
+        (state / "letters").mkdir(exist_ok=True)
+        yard.jobs.upgrade("orders", f"upgrade-{number}", text=text)
+        yard.tick_until("orders", State.STOPPING)
+    yard.tick_until("orders", State.RUNNING)
+    assert sorted(each.name for each in state.iterdir()) == ["letters", "totals"]
+    assert [each.name for each in (state / "totals").iterdir()] == ["count"]
+    assert [each.name for each in state.parent.iterdir()] == ["orders"]
+
+
+def test_a_place_that_no_version_had_is_left_as_it_is(yard, tmp_path):
+    yard.submit()
+    plan = tmp_path / "other" / "orders" / "totals" / "plan.json"
+    plan.parent.mkdir(parents=True)
+    plan.write_text("of somebody")
+    yard.tick_until("orders", State.RUNNING)
+    yard.jobs.upgrade("orders", "upgrade-1", text=f"SET state = '{tmp_path / 'other'}';" + APPLICATION)
+    yard.tick_until("orders", State.STOPPING)
+    yard.tick_until("orders", State.RUNNING)
+    assert plan.exists()
+
+
 def test_deleting_takes_the_state_of_every_version_and_nothing_else(yard, tmp_path):
     places = [tmp_path / "first", tmp_path / "second"]
     for number, place in enumerate(places):

@@ -11,14 +11,20 @@ ROOM = Capacity(cores=4, memory=4096)
 
 
 def claims(prefix):
-    made = st.builds(lambda cores, memory: (cores, memory), st.integers(1, 4), st.integers(1, 4096))
+    made = st.builds(lambda cores, memory: (cores, memory), st.integers(1, 5), st.integers(1, 5000))
     return st.lists(made, max_size=8).map(lambda found: [Claim(f"{prefix}{i}", *each) for i, each in enumerate(found)])
+
+
+def fits(claim):
+    return claim.cores <= ROOM.cores and claim.memory <= ROOM.memory
 
 
 @given(claims("w"), claims("h"))
 def test_room_is_never_given_twice_and_nobody_is_overtaken(waiting, holding):
-    verdicts = admit(waiting, holding, ROOM)
-    started = [claim for claim, verdict in zip(waiting, verdicts, strict=True) if verdict is None]
+    told = list(zip(waiting, admit(waiting, holding, ROOM), strict=True))
+    started = [claim for claim, verdict in told if verdict is None]
+    assert all(verdict.startswith("waits for a larger server: ") for claim, verdict in told if not fits(claim))
+    verdicts = [verdict for claim, verdict in told if fits(claim)]
     assert verdicts[: len(started)] == [None] * len(started)
     if started:
         assert sum(each.cores for each in [*started, *holding]) <= ROOM.cores
@@ -27,9 +33,17 @@ def test_room_is_never_given_twice_and_nobody_is_overtaken(waiting, holding):
 
 
 @given(claims("w"))
-def test_with_nothing_running_the_first_always_starts(waiting):
-    if waiting:
-        assert admit(waiting, [], ROOM)[0] is None
+def test_with_nothing_running_the_first_that_fits_always_starts(waiting):
+    verdicts = admit(waiting, [], ROOM)
+    assert [verdicts[number] for number, claim in enumerate(waiting) if fits(claim)][:1] in ([], [None])
+
+
+def test_one_that_is_too_large_for_the_server_holds_up_nobody():
+    assert admit([Claim("a", 5, 5000), Claim("b", 4, 100)], [], ROOM) == [
+        "waits for a larger server: it wants 5 cores, and the server has 4 and it wants 5000 MB of memory, and the "
+        "server has 4096",
+        None,
+    ]
 
 
 def test_the_reason_names_what_is_short():

@@ -1,6 +1,9 @@
 """A job that is built anew beside itself: swapped, cancelled, failed, and with a server that dies at every step."""
 
-from contextlib import suppress
+import os
+import subprocess
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +11,7 @@ from sqlalchemy import select
 
 import headrace.jobs.store as store_module
 from headrace.errors import HeadraceError
-from headrace.jobs import rebuilds
+from headrace.jobs import processes, rebuilds
 from headrace.jobs.jobs import Unknown
 from headrace.jobs.offers import Offers
 from headrace.jobs.rebuilding import Phase
@@ -159,6 +162,35 @@ def test_one_that_is_started_while_it_is_taken_over_goes_on_and_is_built_on(shop
     shop.read_up_to(builder, FAR)
     shop.until(lambda: shop.builder() is None)
     assert shop.now().version == 2
+
+
+def test_one_that_would_stand_still_for_too_long_goes_on_and_is_taken_over_later(shop):
+    builder = shop.hands_over()
+    shop.yard.tick_until("orders", State.STOPPED)
+    shop.yard.server.tick()
+    shop.yard.time.move(minutes=2)
+    shop.yard.server.tick()
+    assert shop.phase() is Phase.HANDING_OVER
+    shop.yard.time.move(seconds=1)
+    shop.until(lambda: shop.phase() is Phase.BUILDING)
+    assert shop.yard.tick_until("orders", State.RUNNING).version == 1
+    assert "goes on as it was" in " ".join(event.reason for event in shop.jobs.events("orders"))
+    shop.read_up_to(builder, FAR)
+    shop.yard.hear("orders")
+    assert shop.phase() is Phase.BUILDING, "not again at once"
+    shop.yard.time.move(minutes=10)
+    shop.until(lambda: shop.builder() is None)
+    assert shop.now().version == 2
+
+
+def test_one_that_nobody_wants_to_run_is_waited_for(shop):
+    shop.hands_over()
+    shop.jobs.stop("orders", "stop")
+    shop.yard.tick_until("orders", State.STOPPED)
+    for _ in range(2):
+        shop.yard.time.move(minutes=3)
+        shop.yard.server.tick()
+    assert (shop.phase(), shop.now().state) == (Phase.HANDING_OVER, State.STOPPED)
 
 
 @pytest.mark.parametrize("phase", [Phase.BUILDING, Phase.HANDING_OVER, Phase.SWAPPING])
@@ -327,6 +359,68 @@ def test_without_room_for_two_it_is_refused_and_else_it_waits_its_turn(yard):
         State.SUBMITTED,
         "waits for 1 core; 4 of 4 are in use by orders, small",
     )
+
+
+def test_no_java_of_the_two_writes_on_when_the_state_changes_hands(shop):
+    builder = shop.builds()
+    marks = [{processes.MARK: str(shop.jobs.folder_of(each).path)} for each in (builder, shop.now())]
+    with ExitStack() as stack:
+        left = [stack.enter_context(subprocess.Popen(["sleep", "600"], env={**os.environ, **mark})) for mark in marks]
+        for each in left:
+            stack.callback(each.kill)
+        shop.read_up_to(builder, FAR)
+        shop.until(lambda: shop.now().version == 2)
+        assert all(each.poll() is not None for each in left)
+
+
+@pytest.fixture
+def crowded(yard):
+    """A job that is rebuilt on a machine with room for these two alone; two others wait."""
+    yard.capacity = replace(yard.capacity, cores=2)
+    yard.jobs = replace(yard.jobs, capacity=yard.capacity)
+    yard.new_server()
+    shop = Shop(yard)
+    builder = shop.builds()
+    for name in "cd":
+        yard.time.move(seconds=1)
+        yard.submit(name)
+    shop.read_up_to(shop.now(), NEAR)
+    shop.read_up_to(builder, NEAR)
+    shop.until(lambda: shop.phase() is Phase.HANDING_OVER)
+    shop.read_up_to(shop.now(), NEAR + 20)
+    yard.time.move(seconds=1)
+    yard.tick_until("orders", State.STOPPED)
+    yard.server.tick()
+    assert yard.jobs.show("c").reason == "waits for 1 core; 2 of 2 are in use by orders, orders#rebuild"
+    return shop
+
+
+def test_one_that_is_taken_over_loses_its_room_to_nobody(crowded):
+    crowded.read_up_to(crowded.builder(), NEAR + 20)
+    crowded.until(lambda: crowded.builder() is None)
+    assert (crowded.now().state, crowded.now().version) == (State.RUNNING, 2)
+    crowded.yard.tick_until("c", State.RUNNING)
+    assert crowded.jobs.show("d").state is State.SUBMITTED
+
+
+def test_nor_if_its_rebuild_is_given_up(crowded):
+    crowded.jobs.cancel_rebuild("orders", "cancel")
+    crowded.until(lambda: crowded.builder() is None)
+    assert crowded.yard.tick_until("orders", State.RUNNING).version == 1
+    crowded.yard.tick_until("c", State.RUNNING)
+    assert crowded.jobs.show("d").state is State.SUBMITTED
+
+
+def test_nor_if_somebody_starts_it(crowded):
+    crowded.jobs.restart("orders", "restart")
+    assert crowded.yard.tick_until("orders", State.RUNNING).version == 1
+    assert (crowded.phase(), crowded.jobs.show("c").state) == (Phase.BUILDING, State.SUBMITTED)
+
+
+def test_one_that_is_stopped_while_it_is_taken_over_makes_room(crowded):
+    crowded.jobs.stop("orders", "stop")
+    crowded.yard.tick_until("c", State.RUNNING)
+    assert crowded.jobs.show("d").state is State.SUBMITTED
 
 
 class Died(BaseException):

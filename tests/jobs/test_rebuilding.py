@@ -55,6 +55,12 @@ def test_table(phase, builder, wanted, job, job_wanted, caught_up, follows):
     assert decide_rebuild(Pair(phase, builder, wanted, job, job_wanted, caught_up)) is follows
 
 
+def test_a_job_that_stands_still_for_too_long_is_taken_back_unless_it_can_be_swapped():
+    pair = Pair(Phase.HANDING_OVER, RUNNING, RUN, STOPPED, STOP, overdue=True)
+    assert decide_rebuild(pair) is Step.TAKE_BACK
+    assert decide_rebuild(replace(pair, caught_up=True)) is Step.STOP_BUILDER
+
+
 def test_every_phase_and_step_is_in_the_table():
     assert {case[0] for case in CASES} == set(Phase)
     assert {case[-1] for case in CASES} == set(Step)

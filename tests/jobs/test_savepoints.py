@@ -165,6 +165,25 @@ def test_stop_with_a_savepoint_and_start_from_it(yard):
     assert not (yard.jobs.folder_of(job).savepoints_path / savepoint.id).exists()
 
 
+def test_what_a_server_left_that_died_while_it_deleted_a_savepoint_goes(yard, monkeypatch):
+    yard.submit()
+    job = yard.tick_until("orders", State.RUNNING)
+    for number in range(2):
+        yard.jobs.savepoint("orders", f"savepoint-{number}")
+        until(lambda: yard.server.tick() or not [each for each in yard.jobs.savepoints("orders") if not each.manifest])
+    kept, gone = yard.jobs.savepoints("orders")
+    folder = yard.jobs.folder_of(job).savepoints_path
+    (folder / ".0123456789ab.partial").mkdir()
+    with monkeypatch.context() as patched:
+        dying(patched, shutil, "rmtree", 0)
+        with pytest.raises(Died):
+            yard.jobs.delete_savepoint(gone.id, "delete-1")
+    assert (folder / gone.id).exists()
+    yard.new_server()
+    yard.server.tick()
+    assert [each.name for each in folder.iterdir()] == [kept.id]
+
+
 def test_a_savepoint_that_fails_says_so_and_the_job_stops_all_the_same(yard):
     yard.submit()
     yard.tick_until("orders", State.RUNNING)
@@ -209,6 +228,56 @@ def test_a_restore_that_fails_leaves_the_version_that_the_state_is_of(yard):
     yard.jobs.restart("orders", "restart-2")
     job = yard.tick_until("orders", State.FAILED)
     assert (job.version, job.pending) == (2, None)
+
+
+@pytest.mark.parametrize("server_dies", [False, True])
+def test_a_savepoint_is_of_the_version_that_was_put_back_meanwhile(yard, server_dies):
+    yard.submit()
+    yard.tick_until("orders", State.RUNNING)
+    yard.jobs.stop("orders", "stop-1", with_savepoint=True)
+    yard.tick_until("orders", State.STOPPED)
+    (first,) = yard.jobs.savepoints("orders")
+    yard.jobs.upgrade("orders", "upgrade-1", text=APPLICATION + "-- newer")
+    yard.tick_until("orders", State.RUNNING)
+    real = yard.server._works.prepare
+
+    def prepare(job):
+        real(job)
+        for command in (
+            lambda: yard.jobs.upgrade("orders", "c", text=APPLICATION),
+            lambda: yard.jobs.restart("orders", "c", fresh=True),
+            lambda: yard.jobs.restart("orders", "c", savepoint=first.id),
+        ):
+            with pytest.raises(HeadraceError, match="is just being changed"):
+                command()
+        yard.jobs.stop("orders", "stop-2", with_savepoint=True)
+        if server_dies:
+            raise Died
+
+    yard.server._works.prepare = prepare
+    yard.jobs.restart("orders", "restart-1", savepoint=first.id)
+    if server_dies:
+        with pytest.raises(Died):
+            until(yard.server.tick)
+        yard.new_server()
+    else:
+        until(lambda: yard.server.tick() or len(yard.jobs.savepoints("orders")) == 2)
+        yard.server._works.prepare = real
+    job = yard.tick_until("orders", State.STOPPED)
+    assert (job.version, job.pending) == (1, None)
+    found = yard.jobs.savepoints("orders")
+    assert {each.version for each in found} == {each.manifest["version"] for each in found} == {1}
+    assert len({each.manifest["size"] for each in found}) == 1, "it holds what was put back"
+
+
+def test_a_savepoint_before_a_fresh_start_is_of_the_version_that_the_state_is_of(yard):
+    yard.submit()
+    yard.tick_until("orders", State.RUNNING)
+    yard.jobs.upgrade("orders", "upgrade-1", text=APPLICATION.replace("sum(v)", "max(v)"))
+    yard.jobs.restart("orders", "restart-1", fresh=True)
+    yard.jobs.stop("orders", "stop-1", with_savepoint=True)
+    yard.tick_until("orders", State.STOPPED)
+    assert [each.version for each in yard.jobs.savepoints("orders")] == [1]
 
 
 def test_an_upgrade_that_fails_leaves_the_version_of_before(yard, monkeypatch):

@@ -4,6 +4,7 @@ Whatever happens: no job ever has two drivers, restarts are bounded, and a job t
 """
 
 import itertools
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from sqlalchemy import create_engine, event
 from sqlalchemy.pool import StaticPool
 
+from headrace.errors import HeadraceError
 from headrace.jobs.decisions import Limits, Wanted
 from headrace.jobs.folder import Heartbeat, Outcome
 from headrace.jobs.jobs import Jobs
@@ -52,6 +54,8 @@ class World:
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     launches: list[tuple[str, int]] = field(default_factory=list)
     saved: list[str] = field(default_factory=list)
+    versions: dict[str, int] = field(default_factory=dict)
+    """The version that the state of each job is of."""
     store: JobStore | None = None
 
     def deed(self):
@@ -78,10 +82,14 @@ class World:
         heartbeat = None if number is None else Heartbeat(number[0], number[1], BEGIN, "running")
         return Sight(job.id in self.drivers, self.started.get(job.id, 0), heartbeat, self.outcomes.get(job.id))
 
-    def launch(self, job, _version, attempt):
+    def held(self, job):
+        return job.claim()
+
+    def launch(self, job, version, attempt):
         def effect():
             if job.id in self.drivers or self.started.get(job.id) == attempt:
                 return False
+            assert self.version_of(job) == version.number, "it runs on the state of another version"
             self.drivers[job.id] = self.started[job.id] = attempt
             self.launches.append((job.id, attempt))
             self.outcomes.pop(job.id, None)
@@ -110,11 +118,19 @@ class World:
 
     def take_savepoint(self, job):
         assert job.id not in self.drivers, "the state of a running job is copied"
+        assert self.store.savepoint(job.savepoint).version == self.version_of(job), "it is of another version"
         self.around(lambda: self.saved.append(job.id))
         self.around(lambda: self.store.settle_savepoint(job, {}, None))
 
-    def prepare(self, _job):
-        raise AssertionError("nothing is prepared here")
+    def prepare(self, job):
+        assert job.id not in self.drivers, "the state of a running job is changed"
+        self.around(lambda: self.versions.update({job.id: job.version}))
+
+    def version_of(self, job):
+        return self.versions.get(job.id, 1)
+
+    def tidy(self):
+        pass
 
     # --- what drivers do ------------------------------------------------------------------------------------
 
@@ -173,7 +189,7 @@ STEPS = st.one_of(
     st.tuples(st.just("stop"), st.sampled_from(NAMES)),
     st.tuples(st.just("save"), st.sampled_from(NAMES)),
     st.tuples(st.just("deafen"), st.sampled_from(NAMES)),
-    st.tuples(st.just("start"), st.sampled_from(NAMES)),
+    st.tuples(st.sampled_from(["start", "fresh", "restore", "upgrade"]), st.sampled_from(NAMES)),
     st.tuples(st.just("server dies before deed"), st.integers(0, 6)),
     st.tuples(st.just("server dies after deed"), st.integers(0, 6)),
 )
@@ -223,6 +239,7 @@ class Run:
             self.new_server()
         self.world.live()
         assert len(set(self.world.launches)) == len(self.world.launches), "an attempt was started twice"
+        assert len(self.world.drivers) <= CAPACITY.cores, "more run than there is room for"
 
     def step(self, kind, what):
         match kind:
@@ -243,13 +260,25 @@ class Run:
             case "stop" | "save":
                 self.jobs.stop(what, f"command-{next(self.commands)}", with_savepoint=kind == "save")
                 self.wanted[what] = Wanted.STOP
-            case "start":
-                self.jobs.restart(what, f"command-{next(self.commands)}")
-                self.wanted[what] = Wanted.RUN
+            case "start" | "fresh" | "restore" | "upgrade":
+                with suppress(HeadraceError):  # what is refused while its state changes has no effect
+                    self.start(kind, what)
+                    self.wanted[what] = Wanted.RUN
             case _:
                 self.world.fatal, self.world.before = what, kind == "server dies before deed"
         self.tick()
         self.tick()
+
+    def start(self, kind, name):
+        command = f"command-{next(self.commands)}"
+        ready = [each.id for each in self.jobs.savepoints(name) if each.status == "ready"]
+        match kind:
+            case "upgrade":
+                self.jobs.upgrade(name, command, text=f"{APPLICATION}-- {command}")
+            case "restore" if ready:
+                self.jobs.restart(name, command, savepoint=ready[-1])
+            case _:
+                self.jobs.restart(name, command, fresh=kind == "fresh")
 
     def settle(self):
         """Let nothing else go wrong, and see that everything comes to its place."""
@@ -262,6 +291,7 @@ class Run:
         found = [self.jobs.show(name) for name in NAMES]
         for job in found:
             alive = job.id in self.world.drivers
+            assert job.state is not State.RUNNING or job.pending is None, job
             assert alive == (job.state is State.RUNNING)
             if self.wanted[job.name] is Wanted.STOP:
                 assert job.state in {State.STOPPED, State.FAILED}, job

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -251,6 +252,19 @@ def test_jobs_wait_for_room_in_the_order_in_which_they_came(yard):
     assert yard.jobs.show("d").state is State.SUBMITTED
 
 
+def test_one_that_a_smaller_server_cannot_run_holds_up_nobody(yard):
+    yard.submit("large", cores=4)
+    yard.submit("small")
+    yard.capacity = replace(yard.capacity, cores=2)
+    yard.new_server()
+    yard.tick_until("small", State.RUNNING)
+    large = yard.jobs.show("large")
+    assert (large.state, large.reason) == (
+        State.SUBMITTED,
+        "waits for a larger server: it wants 4 cores, and the server has 2",
+    )
+
+
 def test_a_job_can_be_stopped_before_it_starts(yard):
     yard.submit()
     yard.jobs.stop("orders", "stop-1")
@@ -298,6 +312,22 @@ def test_a_restart_gives_it_other_cores_and_memory_and_it_waits_for_them(yard):
     assert (launch.cores, launch.memory) == (3, 2048)
 
 
+def test_one_that_is_to_have_less_has_what_it_had_until_it_has_stopped(yard):
+    yard.submit(cores=3, memory=4096, behave="deaf")
+    yard.tick_until("orders", State.RUNNING)
+    yard.submit("next", cores=2, memory=5000)
+    yard.jobs.restart("orders", "restart-1", cores=1, memory=1024)
+    yard.tick_until("orders", State.STOPPING)
+    yard.jobs.stop("orders", "stop-1")
+    yard.server.tick()
+    reason = "waits for 1 core; 3 of 4 are in use, and for 904 MB of memory; 4096 of 8192 are in use by orders"
+    assert yard.jobs.show("next").reason == reason
+    yard.jobs.restart("orders", "restart-2")
+    yard.kill("orders")
+    yard.tick_until("next", State.RUNNING)
+    assert yard.tick_until("orders", State.RUNNING).cores == 1
+
+
 def test_deleting_removes_the_folder_and_frees_the_name(yard):
     job = yard.submit()
     yard.tick_until("orders", State.RUNNING)
@@ -312,6 +342,32 @@ def test_deleting_removes_the_folder_and_frees_the_name(yard):
     assert not yard.jobs.folder_of(job).path.exists()
     assert [each.name for each in yard.jobs.page().jobs] == ["orders"]
     assert yard.jobs.show("orders").id != job.id
+
+
+@pytest.fixture
+def java(yard):
+    """What a killed driver left running: it ends by itself too late."""
+    yard.submit()
+    job = yard.tick_until("orders", State.RUNNING)
+    mark = {processes.MARK: str(yard.jobs.folder_of(job).path)}
+    with subprocess.Popen(["sleep", "600"], env={**os.environ, **mark}) as left:
+        yard.kill("orders")
+        yield left
+        left.kill()
+
+
+@pytest.mark.parametrize("command", ["savepoint", "fresh", "delete"])
+def test_no_state_is_touched_while_a_dead_drivers_java_runs(yard, java, command):
+    yard.jobs.stop("orders", "stop-1", with_savepoint=command == "savepoint")
+    yard.tick_until("orders", State.STOPPED)
+    assert (java.poll() is None) == (command != "savepoint")
+    if command == "fresh":
+        yard.jobs.restart("orders", "restart-1", fresh=True)
+        yard.tick_until("orders", State.RUNNING)
+    elif command == "delete":
+        yard.jobs.delete("orders", "delete-1")
+        until(lambda: yard.server.tick() or not yard.jobs.store.all())
+    assert java.poll() is not None
 
 
 def test_only_one_server_looks_after_a_folder(yard):
@@ -347,6 +403,21 @@ def test_a_folder_that_cannot_be_read_in_time_holds_up_nobody(yard):
     let_go.set()
     yard.tick_until("a", State.RUNNING)
     yard.server.close()
+
+
+def test_a_folder_in_which_nobody_finds_his_way_holds_up_nobody(yard):
+    for name in "ab":
+        yard.submit(name)
+    look, first = yard.hands.look, yard.jobs.show("a").id
+
+    def lost(job):
+        if job.id == first:
+            raise ValueError("what is this?")
+        return look(job)
+
+    yard.hands.look = lost
+    yard.tick_until("b", State.RUNNING)
+    assert yard.jobs.show("a").state is State.SUBMITTED
 
 
 def test_a_quiet_round_over_fifty_jobs_reads_once_and_writes_nothing(yard):

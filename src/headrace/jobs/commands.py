@@ -13,7 +13,7 @@ from headrace.jobs.model import Job
 from headrace.jobs.store import JobStore
 from headrace.records.job_tables import CommandRow
 
-__all__ = ["Noted", "applied_once", "earlier"]
+__all__ = ["Noted", "applied_once", "earlier", "outcome_of"]
 
 Noted = Callable[[Session, Job], None]
 """What else is to be kept together with a command that is applied: an entry of the audit log, an owner."""
@@ -23,6 +23,13 @@ def earlier(store: JobStore, command_id: str, kind: str, arguments: Any) -> Job 
     """Return the outcome of a command that was applied before, None if it was not."""
     with store.reading() as session:
         return _known(session, command_id, kind, arguments)
+
+
+def outcome_of(store: JobStore, command_id: str, kind: str) -> Job | None:
+    """Return the outcome of a command of a kind, whatever it was applied to, None if there was none."""
+    with store.reading() as session:
+        row = session.get(CommandRow, command_id)
+        return None if row is None or row.kind != kind else Job.from_dict(row.outcome)
 
 
 def applied_once(

@@ -77,6 +77,8 @@ class Facts:
     """Whether its state is to be copied once no driver runs."""
     pending: bool = False
     """Whether its state is to be put back or changed before the next driver starts."""
+    begun: bool = False
+    """Whether that has begun: it is brought to its end before anything else happens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +174,8 @@ def decide(job: Facts, seen: Seen, now: datetime, limits: Limits) -> tuple[Actio
 
 
 def _without_driver(job: Facts, seen: Seen, now: datetime, limits: Limits) -> tuple[Action, ...]:
+    if job.begun:
+        return (Prepare(),)
     if job.savepoint:
         return (TakeSavepoint(),)
     if job.state in FINAL:

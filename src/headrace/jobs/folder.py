@@ -119,6 +119,11 @@ class JobFolder:
         return self.path / "savepoints"
 
     @property
+    def work_path(self) -> Path:
+        """What paths of an application are relative to that names no folder."""
+        return self.path / "work"
+
+    @property
     def requests_path(self) -> Path:
         """What the driver is asked for, a file each."""
         return self.path / "requests"

@@ -21,9 +21,19 @@ from headrace.jobs.folder import Heartbeat
 from headrace.jobs.hands import Hands
 from headrace.jobs.model import Event, Job
 from headrace.jobs.readers import views_read
-from headrace.jobs.rebuilding import REBUILT, Chase, Pair, Phase, Step, decide_rebuild, furthest, reached
+from headrace.jobs.rebuilding import (
+    REBUILT,
+    Chase,
+    Pair,
+    Phase,
+    Step,
+    decide_rebuild,
+    furthest,
+    reached,
+    stands_still,
+)
 from headrace.jobs.reports import Report
-from headrace.jobs.states import FINAL, State
+from headrace.jobs.states import FINAL, State, move
 from headrace.jobs.store import JobStore, add_event, change, version_of
 from headrace.jobs.submission import version_row
 from headrace.jobs.texts import local_state
@@ -33,6 +43,10 @@ __all__ = ["Handover", "resumed"]
 
 SETTLING = timedelta(seconds=2)
 """A builder that finds nothing to read so long after the job has stopped has read what that had."""
+STANDS_STILL = timedelta(minutes=2)
+"""A job does not stand still for longer than this: it goes on, and its builder too."""
+AGAIN_AFTER = timedelta(minutes=10)
+"""So long after that the builder may take over again."""
 
 _log = logging.getLogger("headrace.jobs")
 
@@ -43,6 +57,10 @@ class Handover:
     def __init__(self, store: JobStore, hands: Hands, clock: Clock) -> None:
         self._store, self._hands, self._clock = store, hands, clock
         self._chases: dict[str, Chase] = {}
+        self._still: dict[str, timedelta] = {}
+        """Since when the job of a builder was seen standing still."""
+        self._again: dict[str, timedelta] = {}
+        """Before when a builder does not take over."""
 
     def step(self, builder: Job) -> None:
         """Look at a rebuild, and do what is next."""
@@ -57,6 +75,7 @@ class Handover:
             None if job is None else job.state,
             Wanted.STOP if job is None else job.wanted,
             job is not None and builder.state is State.RUNNING and self._caught_up(builder, job, phase),
+            job is not None and self._overdue(builder, job, phase),
         )
         step = decide_rebuild(pair)
         if step is Step.WAIT:
@@ -83,10 +102,21 @@ class Handover:
             settled = not to_the_end or heartbeat.at > job.since + SETTLING
             return settled and reached(mine, goal, to_the_end=to_the_end)
         passed = self._clock.passed()
+        if passed < self._again.get(builder.id, passed):
+            return False
         chase = self._chases.get(builder.id) or Chase(passed, goal)
         arrived = reached(mine, chase.goal, to_the_end=to_the_end)
         near, self._chases[builder.id] = chase.go_on(arrived, passed, goal)
         return near
+
+    def _overdue(self, builder: Job, job: Job, phase: Phase) -> bool:
+        """Say whether a job that is to go on has stood still for too long; time counts from when that is first seen."""
+        still = phase is Phase.HANDING_OVER and stands_still(builder.rebuild or {}) and job.state in FINAL
+        if not still:
+            self._still.pop(builder.id, None)
+            return False
+        passed = self._clock.passed()
+        return passed - self._still.setdefault(builder.id, passed) > STANDS_STILL
 
     def _heartbeat(self, job: Job) -> Heartbeat | None:
         found = self._hands.folder(job.id).heartbeat()
@@ -102,7 +132,8 @@ class Handover:
             change(session, builder, {"wanted": str(Wanted.STOP)})
         elif step is Step.REMOVE:
             change(session, builder, {"deleted_at": now, "name": f"{builder.name}#{builder.id}"})
-            self._chases.pop(builder.id, None)
+            for kept in (self._chases, self._still, self._again):
+                kept.pop(builder.id, None)
         elif job is None:
             raise AssertionError(f"{step} needs a job")
         elif step is Step.HAND_OVER and (read := views_read(session, job)):
@@ -116,10 +147,7 @@ class Handover:
             if change(session, builder, {"rebuild": facts}):
                 _must(change(session, job, {"wanted": str(Wanted.STOP)}))
         elif step is Step.TAKE_BACK:
-            facts |= {"phase": Phase.BUILDING, "resume": False}
-            wanted = Wanted.RESTART if builder.wanted is Wanted.STOP else builder.wanted
-            self._chases.pop(builder.id, None)
-            change(session, builder, {"rebuild": facts, "wanted": str(wanted)})
+            self._take_back(session, builder, job, facts)
         elif step is Step.STOP_BUILDER:
             facts |= {"phase": Phase.SWAPPING}
             change(session, builder, {"rebuild": facts, "wanted": str(Wanted.STOP)})
@@ -127,6 +155,17 @@ class Handover:
             self._fail(session, builder, job, facts, builder.error or Report(builder.reason))
         elif step is Step.SWAP:
             self._swap(session, builder, job, facts)
+
+    def _take_back(self, session: Session, builder: Job, job: Job, facts: dict[str, Any]) -> None:
+        """Let the builder build on; the job goes on as it was, unless somebody has seen to that."""
+        noted = {**facts, "phase": Phase.BUILDING, "resume": False}
+        wanted = Wanted.RESTART if builder.wanted is Wanted.STOP else builder.wanted
+        self._chases.pop(builder.id, None)
+        if change(session, builder, {"rebuild": noted, "wanted": str(wanted)}) and job.wanted is Wanted.STOP:
+            _must(change(session, job, resumed(job, facts)))
+            self._again[builder.id] = self._clock.passed() + AGAIN_AFTER
+            reason = "goes on as it was: its rebuild did not come to the end of what there is to read"
+            add_event(session, Event(0, job.id, self._clock.now(), job.state, reason, None))
 
     def _fail(self, session: Session, builder: Job, job: Job, facts: dict[str, Any], why: Report) -> None:
         """Give a rebuild up for a reason; the job goes on as it was."""
@@ -150,8 +189,9 @@ class Handover:
         reason = "has the rebuilt state"
         state = job.state
         if facts.get("resume"):
-            state = State.SUBMITTED
-            values |= {"state": str(state), "wanted": str(Wanted.RUN), "since": now, "queued_at": builder.queued_at}
+            state = move(job.state, State.SUBMITTED)
+            place = min(job.queued_at, builder.queued_at)
+            values |= {"state": str(state), "wanted": str(Wanted.RUN), "since": now, "queued_at": place}
             values |= {"restarts": [], "waits": 0, "launch_at": None, "error": None, "reason": reason}
         _must(change(session, job, values))
         add_event(session, Event(0, job.id, now, state, reason, None))
@@ -160,6 +200,8 @@ class Handover:
 
     def _carry_over(self, builder: Job, job: Job) -> None:
         """Copy what keeps its state to where the job will have its own; neither of the two runs now."""
+        for stopped in (builder, job):
+            self._hands.end_remains(stopped)
         folders = (builder.rebuild or {}).get("kept", ())
         old = local_state(self._store.version(job.id, job.version).state, job.application)
         new = local_state(self._store.version(builder.id, builder.version).state, builder.application)

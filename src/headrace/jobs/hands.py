@@ -17,9 +17,11 @@ from pathlib import Path
 import psutil
 
 from headrace.jobs import processes
+from headrace.jobs.decisions import Wanted
 from headrace.jobs.folder import Driver, JobFolder, Launch, Outcome, write_whole
 from headrace.jobs.model import Job, Version
 from headrace.jobs.observation import Sight, look
+from headrace.jobs.queue import Claim
 from headrace.jobs.reports import Cause, Report
 
 __all__ = ["DRIVER", "Hands"]
@@ -38,7 +40,7 @@ class Hands:
         *,
         nice: int = 0,
     ) -> None:
-        self.root = root
+        self.root = root.resolve()  # as drivers know it, and mark what they start with it
         self._nice = nice
         self._command = tuple(command)
         self._environment = dict(os.environ if environment is None else environment)
@@ -56,9 +58,26 @@ class Hands:
         """Return what is seen of a job."""
         return look(self.folder(job.id))
 
+    def held(self, job: Job) -> Claim:
+        """Return what a job has: until its driver has ended also what that was given, if the next is to have less."""
+        claim = job.claim()
+        if job.wanted is Wanted.RUN:
+            return claim
+        try:
+            given = self.folder(job.id).launch()
+        except OSError:  # which a look at it tells
+            return claim
+        if given is None:
+            return claim
+        return Claim(claim.name, max(claim.cores, given.cores), max(claim.memory, given.memory))
+
     def launch(self, job: Job, version: Version, attempt: int) -> bool:
         """Start the driver of an attempt; False if a driver lives or this attempt was started before."""
         folder = self.folder(job.id).make()
+        directory = Path(version.directory)
+        if directory.parent.parent == self.root:  # the application names none; a builder may come before its job
+            JobFolder(directory.parent).make()
+            directory.mkdir(mode=0o700, exist_ok=True)
         lock = folder.take_lock()
         if lock is None:
             return False
@@ -136,6 +155,10 @@ class Hands:
         for process in processes.remains(folder.path):  # it holds the lock, but who it is was never noted
             with suppress(psutil.Error):
                 process.kill()
+
+    def end_remains(self, job: Job) -> None:
+        """End what a dead driver left running, before its state is touched: a Java without its driver may write on."""
+        processes.end_remains(self.folder(job.id).path)
 
     def remove(self, job: Job) -> None:
         """Delete the folder of a job that is no more; it is put aside first, so that no half of it can be met."""

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from headrace.errors import HeadraceError, shallow
 from headrace.jobs import rebuilds
-from headrace.jobs.commands import Noted, applied_once, earlier
+from headrace.jobs.commands import Noted, applied_once, earlier, outcome_of
 from headrace.jobs.decisions import Wanted
 from headrace.jobs.folder import JobFolder
 from headrace.jobs.leftovers import states_elsewhere
@@ -27,6 +27,7 @@ from headrace.jobs.readers import InUse, check_unchanged
 from headrace.jobs.states import FINAL, State
 from headrace.jobs.store import add_event, change, job_of
 from headrace.jobs.submission import (
+    check_cores,
     check_master,
     check_name,
     check_start,
@@ -39,7 +40,14 @@ from headrace.jobs.submission import (
 )
 from headrace.jobs.texts import is_local, plan_text, planned, provided_by, state_root, used_by
 from headrace.jobs.upgrade import Change, Fate, Upgrade, compare
-from headrace.jobs.wishes import check_readers, from_nothing, from_savepoint, state_version, wanted_savepoint
+from headrace.jobs.wishes import (
+    check_not_changing,
+    check_readers,
+    from_nothing,
+    from_savepoint,
+    state_version,
+    wanted_savepoint,
+)
 from headrace.records.job_tables import JobRow, SavepointRow, VersionRow
 
 __all__ = ["InUse", "Jobs", "NameTaken", "Unknown"]
@@ -83,14 +91,14 @@ class Jobs(JobQuestions):
         if known is not None:
             return known
         job_id = secrets.token_hex(6)
-        text, directory = read_application(text, file, directory, self.folder / job_id / "work")
+        text, directory = read_application(text, file, directory, JobFolder(self.folder / job_id).work_path)
         name = name or (None if file is None else name_of(file)) or f"job-{job_id}"
         check_name(name)
         check_master(master)
         imports = resolved(text, name, variables or {}, resolve)
         plan = plan_text(text, name, directory, variables or {}, imports)
         now = self.clock.now()
-        claim = claim_of(name, cores, memory, plan)
+        claim = claim_of(name, cores, memory, master, plan)
         check_fits(claim, self.capacity)
         version = Version(
             job_id=job_id,
@@ -106,9 +114,6 @@ class Jobs(JobQuestions):
             uses=tuple(used_by(plan, directory)),
             imports=imports,
         )
-        if directory == self.folder / job_id / "work":
-            JobFolder(self.folder / job_id).make()
-            directory.mkdir(mode=0o700, exist_ok=True)
 
         def apply(session: Session) -> Job:
             there = self.named_like(session, name)
@@ -190,7 +195,7 @@ class Jobs(JobQuestions):
 
         def apply(session: Session) -> Job:
             found = self._found(session, job)
-            values = _started(found, now)
+            values = _started(found, now, rests=not rebuilds.keeps_place(session, found))
             if savepoint is not None or fresh or from_time is not None:
                 rebuilds.check_alone(session, found)
             if savepoint is not None:
@@ -198,6 +203,8 @@ class Jobs(JobQuestions):
             elif fresh or from_time is not None:
                 values |= from_nothing(session, found, from_time, sources, now)
             claim = found.claim()
+            if cores is not None:
+                check_cores(found.name, found.master)
             if cores is not None or memory is not None:
                 rebuilds.check_alone(session, found)
                 claim = checked(Claim(claim.name, _given(cores, claim.cores), _given(memory, claim.memory)))
@@ -257,6 +264,7 @@ class Jobs(JobQuestions):
                 raise HeadraceError(
                     f'job "{found.name}" was changed by somebody else meanwhile', hint="Look, and try again."
                 )
+            check_fits(found.claim(), self.capacity)
             check_unchanged(session, version.imports)
             rebuilds.check_settled(session, version.imports)
             check_readers(session, found, before, version)
@@ -299,7 +307,6 @@ class Jobs(JobQuestions):
             found,
             command_id,
             self.clock.now(),
-            self.folder,
             self.capacity,
             version=version,
             from_time=from_time,
@@ -340,6 +347,11 @@ class Jobs(JobQuestions):
 
         return applied_once(self.store, command_id, "delete", [job], now, apply, noted)
 
+    def deleted(self, job: str, command_id: str) -> Job | None:
+        """Return what a command that deleted a job was answered with, None if it did not: the job is found no more."""
+        gone = outcome_of(self.store, command_id, "delete")
+        return gone if gone is not None and job in {gone.id, gone.application} else None
+
     def delete_savepoint(self, savepoint: str, command_id: str, *, noted: Noted | None = None) -> Job:
         """Remove a savepoint and its files."""
         now = self.clock.now()
@@ -376,6 +388,7 @@ class Jobs(JobQuestions):
         variables: Mapping[str, str] | None,
         resolve: Resolve | None,
     ) -> tuple[Upgrade, Version]:
+        check_not_changing(job)
         if (job.pending or {}).get("kind") in {"restore", "fresh"}:
             raise HeadraceError(
                 f'job "{job.name}" is about to change its state', hint="Upgrade it when it has started."
@@ -390,7 +403,9 @@ class Jobs(JobQuestions):
             state = before.state  # where a rebuild has put it
         with shallow():
             compared = compare(old, plan, same_place=state == before.state)
-        if state == before.state and not is_local(state) and (compared.clear or compared.views):
+        changes = bool(compared.clear or compared.views)
+        left = any(each.state == state for each in self.versions(job.id))
+        if not is_local(state) and (changes if state == before.state else left):
             raise HeadraceError(
                 f'job "{job.name}" cannot be upgraded to this version on its state',
                 detail=f"What it would rebuild is at {state}, where only Spark can reach it: {_rebuilt(compared)}.",
@@ -415,11 +430,14 @@ class Jobs(JobQuestions):
         return compared, version
 
 
-def _started(job: Job, now: datetime) -> dict[str, Any]:
-    """Return what lets a job start again; one that runs keeps its place in the queue, one at rest goes to its end."""
+def _started(job: Job, now: datetime, *, rests: bool = True) -> dict[str, Any]:
+    """Return what lets a job start again; one that runs keeps its place in the queue, one at rest goes to its end.
+
+    Without ``rests`` one that has ended is not at rest: its rebuild has stopped it, and would start it again.
+    """
     if job.state is State.SUBMITTED:
         return {"wanted": str(Wanted.RUN)}
-    waits = {"queued_at": now} if job.state in FINAL and job.wanted is not Wanted.RESTART else {}
+    waits = {"queued_at": now} if rests and job.state in FINAL and job.wanted is not Wanted.RESTART else {}
     return {"wanted": str(Wanted.RESTART), **waits}
 
 

@@ -1,4 +1,4 @@
-"""A deleted job goes in; the state that it kept outside of its own folder goes, and nothing else that is there."""
+"""A job goes in; the state that it or a version of it has left somewhere goes, and nothing else that is there."""
 
 import logging
 import os
@@ -17,11 +17,11 @@ from headrace.plan.beginning import FILE
 from headrace.records.job_tables import JobRow, VersionRow
 from headrace.views.kept import VIEWS
 
-__all__ = ["remove_state", "states_elsewhere"]
+__all__ = ["remove_left", "remove_state", "states_elsewhere"]
 
 OWN_FILES = frozenset({FILE, VIEWS, f"{VIEWS}-wal", f"{VIEWS}-shm", f"{VIEWS}-journal"})
 OWN_FOLDERS = frozenset({"feeds", "control", "seed"})
-MARKS = frozenset({"checkpoint", "name", "kafka", "rows.sqlite", "view.sqlite"})
+MARKS = frozenset({"checkpoint", "name", "plan.json", "kafka", "rows.sqlite", "view.sqlite"})
 """What is in the folder of a query; one without any of these may be somebody else's."""
 
 _log = logging.getLogger("headrace.jobs")
@@ -49,6 +49,12 @@ def remove_state(store: JobStore, job: Job, own: Path) -> None:
             for gone in _put_aside(local_state(root, job.application), job.id)
         ]
     for each in aside:
+        shutil.rmtree(each, ignore_errors=True)
+
+
+def remove_left(root: str, job: Job) -> None:
+    """Delete what an earlier version of a job kept in a place on this machine, and nothing else that is there."""
+    for each in _put_aside(local_state(root, job.application), job.id):
         shutil.rmtree(each, ignore_errors=True)
 
 

@@ -41,6 +41,7 @@ class Job:
     master: str | None
     savepoint: str | None
     pending: Mapping[str, Any] | None
+    """What is to be done to its state before the next start, and whether that has begun."""
     deleted_at: datetime | None
     revision: int
     rebuild: Mapping[str, Any] | None = None
@@ -56,6 +57,11 @@ class Job:
         """Whether it has ended and nobody wants anything of it."""
         return self.state in FINAL and self.wanted is not Wanted.RESTART and self.savepoint is None
 
+    @property
+    def is_changing(self) -> bool:
+        """Whether its state is being brought to what its version needs, and may be of that or of the one before."""
+        return bool((self.pending or {}).get("begun"))
+
     def facts(self) -> Facts:
         """Return what decisions need of it."""
         return Facts(
@@ -68,6 +74,7 @@ class Job:
             launch_at=self.launch_at,
             savepoint=self.savepoint is not None,
             pending=self.pending is not None,
+            begun=self.is_changing,
         )
 
     def claim(self) -> Claim:

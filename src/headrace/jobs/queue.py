@@ -34,21 +34,18 @@ def check_fits(claim: Claim, capacity: Capacity) -> None:
     headrace.errors.HeadraceError: error: job "a" can never start: it wants 3 cores, and the server has 2
     hint: Ask for less, or give the server more.
     """
-    wants = []
-    if claim.cores > capacity.cores:
-        wants.append(f"it wants {_cores(claim.cores)}, and the server has {capacity.cores}")
-    if claim.memory > capacity.memory:
-        wants.append(f"it wants {claim.memory} MB of memory, and the server has {capacity.memory}")
-    if wants:
+    wants = _beyond(claim, capacity)
+    if wants is not None:
         raise HeadraceError(
-            f'job "{claim.name}" can never start: {" and ".join(wants)}', hint="Ask for less, or give the server more."
+            f'job "{claim.name}" can never start: {wants}', hint="Ask for less, or give the server more."
         )
 
 
 def admit(waiting: Sequence[Claim], holding: Iterable[Claim], capacity: Capacity) -> list[str | None]:
     """Return for each that waits, first come first, None if it may start now, else what it waits for.
 
-    Nobody is overtaken: a small job behind a large one waits too, so that the large one's turn comes.
+    Nobody is overtaken: a small job behind a large one waits too, so that the large one's turn comes. Only one that is
+    too large for the whole server, which had more when it came, holds up nobody.
 
     >>> admit([Claim("c", 1, 100), Claim("d", 1, 100)], [Claim("a", 1, 100), Claim("b", 1, 100)], Capacity(2, 4096))
     ['waits for 1 core; 2 of 2 are in use by a, b', 'waits behind c']
@@ -57,6 +54,10 @@ def admit(waiting: Sequence[Claim], holding: Iterable[Claim], capacity: Capacity
     verdicts: list[str | None] = []
     blocked: str | None = None
     for claim in waiting:
+        wants = _beyond(claim, capacity)
+        if wants is not None:
+            verdicts.append(f"waits for a larger server: {wants}")
+            continue
         if blocked is not None:
             verdicts.append(f"waits behind {blocked}")
             continue
@@ -67,6 +68,16 @@ def admit(waiting: Sequence[Claim], holding: Iterable[Claim], capacity: Capacity
         else:
             blocked = claim.name
     return verdicts
+
+
+def _beyond(claim: Claim, capacity: Capacity) -> str | None:
+    """Return what a job wants more of than there is, None if it fits."""
+    wants = []
+    if claim.cores > capacity.cores:
+        wants.append(f"it wants {_cores(claim.cores)}, and the server has {capacity.cores}")
+    if claim.memory > capacity.memory:
+        wants.append(f"it wants {claim.memory} MB of memory, and the server has {capacity.memory}")
+    return " and ".join(wants) or None
 
 
 def _missing(claim: Claim, held: Sequence[Claim], capacity: Capacity) -> str | None:

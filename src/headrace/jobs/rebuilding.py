@@ -9,12 +9,25 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from typing import Any
 
 from headrace.jobs.decisions import Wanted
 from headrace.jobs.figures import Figures
 from headrace.jobs.states import FINAL, State
 
-__all__ = ["NEAR", "REBUILT", "UNDER_WAY", "Chase", "Pair", "Phase", "Step", "decide_rebuild", "furthest", "reached"]
+__all__ = [
+    "NEAR",
+    "REBUILT",
+    "UNDER_WAY",
+    "Chase",
+    "Pair",
+    "Phase",
+    "Step",
+    "decide_rebuild",
+    "furthest",
+    "reached",
+    "stands_still",
+]
 
 REBUILT = "/.rebuilt-"
 """What the folder of a rebuilt state begins with, below the state that the job had first."""
@@ -41,6 +54,11 @@ UNDER_WAY = frozenset({Phase.BUILDING, Phase.HANDING_OVER, Phase.SWAPPING})
 """In these the state of the job may still be replaced."""
 
 
+def stands_still(facts: Mapping[str, Any]) -> bool:
+    """Say whether a job is stopped only until its rebuild has taken over: it keeps its room and its place."""
+    return bool(facts.get("resume")) and facts["phase"] in {Phase.HANDING_OVER, Phase.SWAPPING}
+
+
 class Step(StrEnum):
     """What is to be done next."""
 
@@ -48,7 +66,7 @@ class Step(StrEnum):
     HAND_OVER = "hand over"
     """Stop the job."""
     TAKE_BACK = "take back"
-    """Somebody started the job meanwhile: build on."""
+    """Somebody started the job meanwhile, or it stood still for too long and is started: build on."""
     STOP_BUILDER = "stop builder"
     SWAP = "swap"
     """Give the job the builder's state; it starts if it ran before."""
@@ -71,6 +89,8 @@ class Pair:
     job_wanted: Wanted
     caught_up: bool = False
     """In `BUILDING`: nearly where the job is. In `HANDING_OVER`: where it stopped."""
+    overdue: bool = False
+    """Whether the job has stood still for too long."""
 
 
 def decide_rebuild(pair: Pair) -> Step:
@@ -109,7 +129,7 @@ def _handing_over(pair: Pair) -> Step:
         return Step.TAKE_BACK
     if pair.job in FINAL and (pair.builder is State.FINISHED or pair.caught_up):
         return Step.STOP_BUILDER
-    return Step.WAIT
+    return Step.TAKE_BACK if pair.overdue else Step.WAIT
 
 
 def _gone(pair: Pair) -> Step:

@@ -21,7 +21,7 @@ from headrace.jobs.handover import resumed
 from headrace.jobs.model import Event, Job, Version
 from headrace.jobs.queue import Capacity, Claim, check_fits
 from headrace.jobs.readers import InUse, check_unchanged, views_read
-from headrace.jobs.rebuilding import REBUILT, UNDER_WAY, Phase
+from headrace.jobs.rebuilding import REBUILT, UNDER_WAY, Phase, stands_still
 from headrace.jobs.reports import Report
 from headrace.jobs.states import FINAL, State
 from headrace.jobs.store import JobStore, add_event, change, job_of
@@ -37,6 +37,7 @@ __all__ = [
     "check_alone",
     "check_settled",
     "forgotten_with",
+    "keeps_place",
     "kept_still",
     "rebuild",
     "rebuild_of",
@@ -61,7 +62,6 @@ def rebuild(
     job: Job,
     command_id: str,
     now: datetime,
-    folder: Path,
     capacity: Capacity,
     *,
     version: Version | None = None,
@@ -114,7 +114,6 @@ def rebuild(
         add_event(session, Event(0, found.id, now, found.state, "is rebuilt beside itself", None))
         return found
 
-    JobFolder(folder / builder_id).make()
     return applied_once(store, command_id, "rebuild", arguments, now, apply, noted)
 
 
@@ -197,6 +196,12 @@ def kept_still(session: Session, job: Job) -> None:
     builder = builder_of(session, job)
     if builder is not None and (builder.rebuild or {}).get("resume"):
         change(session, builder, {"rebuild": {**(builder.rebuild or {}), "resume": False}})
+
+
+def keeps_place(session: Session, job: Job) -> bool:
+    """Say whether a job that somebody starts keeps its place in the queue: its rebuild has stopped it for a while."""
+    builder = builder_of(session, job)
+    return builder is not None and stands_still(builder.rebuild or {})
 
 
 def forgotten_with(session: Session, job: Job, now: datetime) -> None:

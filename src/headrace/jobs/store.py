@@ -1,6 +1,6 @@
 """The tables of jobs: rows go in and out as the words of `model`; every change checks that nobody was quicker."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,7 +14,7 @@ from headrace.jobs.decisions import Move, Wanted
 from headrace.jobs.model import Event, Job, Savepoint, Version
 from headrace.jobs.reports import Report
 from headrace.jobs.states import FINAL, State
-from headrace.records.database import Database
+from headrace.records.database import Database, take_turns
 from headrace.records.job_tables import CommandRow, EventRow, JobRow, SavepointRow, VersionRow
 
 __all__ = ["JobStore", "add_event", "change", "job_of", "savepoint_of", "version_of"]
@@ -34,8 +34,9 @@ class JobStore:
 
     @contextmanager
     def writing(self) -> Iterator[Session]:
-        """Give a session whose changes are kept together."""
+        """Give a session whose changes are kept together; nobody else changes jobs meanwhile."""
         with self.database.transaction() as session:
+            take_turns(session, "jobs")
             yield session
 
     def active(self) -> list[Job]:
@@ -73,10 +74,16 @@ class JobStore:
             row = session.get(SavepointRow, savepoint_id)
             return None if row is None else savepoint_of(row)
 
-    def move(self, job: Job, wish: Move, now: datetime) -> Job | None:
-        """Move a job and return it as it is then, None if it has changed since it was read."""
+    def savepoint_ids(self) -> set[str]:
+        """Return the ids of all savepoints, also of those that are to be taken."""
+        with self.reading() as session:
+            return set(session.scalars(select(SavepointRow.id)))
+
+    def move(self, job: Job, wish: Move, now: datetime, also: Mapping[str, Any] | None = None) -> Job | None:
+        """Move a job and return it as it is then, None if it has changed since it was read; ``also`` is noted too."""
         to = states.move(job.state, wish.to)
         values: dict[str, Any] = {
+            **(also or {}),
             "state": str(to),
             "reason": wish.reason,
             "since": now,

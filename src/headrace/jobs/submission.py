@@ -12,10 +12,12 @@ from headrace.jobs.model import Version
 from headrace.jobs.queue import Claim
 from headrace.jobs.states import State
 from headrace.plan.application import Plan
+from headrace.plan.real_time import is_real_time
 from headrace.records.job_tables import JobRow, VersionRow
 
 __all__ = [
     "NAME",
+    "check_cores",
     "check_master",
     "check_name",
     "check_start",
@@ -59,6 +61,31 @@ def check_master(master: str | None) -> None:
             f'"{master}" is not a master that Spark knows',
             hint="Masters are local[N], spark://HOST:PORT, yarn and k8s://ADDRESS.",
         )
+    if master is not None and master.startswith("local[*"):
+        raise HeadraceError(
+            f'the master "{master}" takes all cores of the machine',
+            detail="Jobs share them, so that each says how many it takes.",
+            hint="Name a number, such as local[2], or no master and as many cores.",
+        )
+
+
+def check_cores(name: str, master: str | None) -> None:
+    """Raise if a job cannot be given other cores, since its master says how many it has."""
+    if local_cores(master) is not None:
+        raise HeadraceError(
+            f'job "{name}" has the cores that its master says: {master}',
+            hint="Submit it without a master to give it others.",
+        )
+
+
+def local_cores(master: str | None) -> int | None:
+    """Return how many cores a master on this machine takes, None if there is no such master.
+
+    >>> local_cores("local[4]"), local_cores("local[4, 3]"), local_cores("local"), local_cores("spark://host:7077")
+    (4, 4, 1, None)
+    """
+    found = re.fullmatch(r"local(\[(\d+).*\])?", master or "")
+    return None if found is None else int(found[2] or 1)
 
 
 def check_start(savepoint: str | None, fresh: bool, from_time: datetime | None, sources: Sequence[str]) -> None:
@@ -109,8 +136,14 @@ def name_of(file: Path) -> str:
     return folder if file.stem == "application" and folder else file.stem
 
 
-def claim_of(name: str, cores: int, memory: int | None, plan: Plan) -> Claim:
-    """Return what a job uses of the machine; memory that nobody asks for is what SET says, or the least that suits."""
+def claim_of(name: str, cores: int, memory: int | None, master: str | None, plan: Plan) -> Claim:
+    """Return what a job uses of the machine; memory that nobody asks for is what SET says, or the least that suits.
+
+    A master on this machine says how many cores; only those of real time are threads that wait most of the time.
+    """
+    named = local_cores(master)
+    if named is not None and not any(is_real_time(output, plan.settings) for output in plan.outputs):
+        cores = named
     asked = memory if memory is not None else _megabytes(plan.settings.spark.get("spark.driver.memory"))
     return checked(Claim(name, cores, asked))
 

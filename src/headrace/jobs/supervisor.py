@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -36,7 +37,8 @@ from headrace.jobs.jobs import Jobs
 from headrace.jobs.leftovers import remove_state
 from headrace.jobs.model import Job
 from headrace.jobs.observation import Sight, Watch
-from headrace.jobs.queue import Capacity, admit
+from headrace.jobs.queue import Capacity, Claim, admit
+from headrace.jobs.rebuilding import stands_still
 from headrace.jobs.reports import Report, internal, report_of
 from headrace.jobs.states import FINAL, HOLDING, State
 from headrace.jobs.store import JobStore
@@ -155,11 +157,10 @@ class Supervisor:
         self._tidy()
         self.last_tick = timedelta(seconds=time.monotonic() - began)
 
-    def _admissions(self, jobs: Iterable[Job]) -> dict[str, str | None]:
+    def _admissions(self, jobs: Sequence[Job]) -> dict[str, str | None]:
         """Return for each job that waits None if it may start, else what it waits for; and note that for people."""
         waiting = [job for job in jobs if _waits(job)]
-        holding = [job.claim() for job in jobs if job.state in HOLDING]
-        verdicts = admit([job.claim() for job in waiting], holding, self._capacity)
+        verdicts = admit([job.claim() for job in waiting], self._held(jobs), self._capacity)
         found: dict[str, str | None] = {}
         for job, verdict in zip(waiting, verdicts, strict=True):
             found[job.id] = verdict
@@ -168,6 +169,13 @@ class Supervisor:
             if verdict is not None and job.reason != verdict and self._store.change(job, {"reason": verdict}) is None:
                 continue  # somebody changed the job meanwhile; the next round sees that
         return found
+
+    def _held(self, jobs: Sequence[Job]) -> list[Claim]:
+        """Return what is in use; a job that its rebuild has stopped will have again what it had, as its builder has."""
+        still = [job for job in jobs if job.rebuild is not None and stands_still(job.rebuild)]
+        counted = {job.id for job in jobs if job.state in HOLDING or _waits(job)}
+        kept = [replace(job.claim(), name=job.application) for job in still if (job.rebuild or {})["of"] not in counted]
+        return [self._hands.held(job) for job in jobs if job.state in HOLDING] + kept
 
     def _sights(self, jobs: Iterable[Job]) -> list[tuple[Job, Sight]]:
         """Return what is seen of those jobs that could be looked at in time."""
@@ -185,7 +193,7 @@ class Supervisor:
             if revision == job.revision:  # what was seen before a change says nothing about what follows it
                 try:
                     found.append((job, future.result()))
-                except OSError:
+                except Exception:  # whatever lies in one folder, the others are looked after
                     _log.exception("the folder of job %s cannot be read", job.name)
         return found
 
@@ -251,16 +259,18 @@ class Supervisor:
             _log.error("work on job %s failed", job.name, exc_info=future.exception())
         return True  # what it changed is seen by the next round
 
-    def _prepare(self, job: Job) -> None:
+    def _prepare(self, asked: Job) -> None:
+        """Bring the state of a job to what was asked for; once that has begun, nobody takes it for what it was."""
+        job = self._store.change(asked, {"pending": {**(asked.pending or {}), "begun": True}})
+        if job is None:
+            return  # somebody changed the job meanwhile; the next round decides anew
         try:
             self._works.prepare(job)
         except Exception as error:
             report = report_of(error) if isinstance(error, HeadraceError) else internal(error)
             _log.exception("job %s could not be prepared", job.name)
-            moved = self._store.move(job, Move(State.FAILED, report.message, report), self._clock.now())
-            if moved is not None:  # its state is still that of the version before
-                version = (job.pending or {}).get("from", job.version)
-                self._store.change(moved, {"pending": None, "version": version})
+            before = {"pending": None, "version": (job.pending or {}).get("from", job.version)}  # its state is of that
+            self._store.move(job, Move(State.FAILED, report.message, report), self._clock.now(), before)
             return
         self._store.change(job, {"pending": None})
 
@@ -270,6 +280,7 @@ class Supervisor:
             self._handover.step(builder)
 
     def _remove(self, job: Job) -> None:
+        self._hands.end_remains(job)
         if job.rebuild is not None:
             self._handover.remove_state(job)
         remove_state(self._store, job, self._hands.folder(job.id).path)
@@ -290,6 +301,7 @@ class Supervisor:
         if self._tidied is None or passed - self._tidied > TIDY:
             self._tidied = passed
             self._store.tidy(self._clock.now())
+            self._works.tidy()
 
 
 def _waits(job: Job) -> bool:

@@ -140,7 +140,7 @@ def _change(
     if query.folder in kept:
         return Change(output.name, Fate.KEEPS, _why_kept(query, others))
     if not same_place:
-        return Change(output.name, Fate.REBUILT, "SET state names another place, where nothing is yet")
+        return Change(output.name, Fate.REBUILT, "its state is to be in another place, where it begins anew")
     if old.settings.shuffle_partitions != new.settings.shuffle_partitions:
         partitions = f"{old.settings.shuffle_partitions} to {new.settings.shuffle_partitions}"
         return Change(output.name, Fate.REBUILT, f"SET shuffle_partitions went from {partitions}")

@@ -19,12 +19,15 @@ from headrace.jobs.texts import is_local, planned
 from headrace.plan.beginning import beginning, begins, check_instant
 from headrace.records.job_tables import SavepointRow, VersionRow
 
-__all__ = ["check_readers", "from_nothing", "from_savepoint", "state_version", "wanted_savepoint"]
+__all__ = ["check_not_changing", "check_readers", "from_nothing", "from_savepoint", "state_version", "wanted_savepoint"]
 
 
 def state_version(session: Session, job: Job) -> Version:
-    """Return the version that the state of a job is of: not the one that has yet to be applied to it."""
-    number = int((job.pending or {}).get("from", job.version))
+    """Return the version that the state of a job is of: not the one that has yet to be applied to it.
+
+    One that is being applied counts: a savepoint is taken when that is done.
+    """
+    number = job.version if job.is_changing else int((job.pending or {}).get("from", job.version))
     return version_of(session.get_one(VersionRow, (job.id, number)))
 
 
@@ -50,6 +53,7 @@ def wanted_savepoint(session: Session, job: Job, now: datetime, by: str | None) 
 
 def from_savepoint(session: Session, job: Job, savepoint: str) -> dict[str, Any]:
     """Return what lets a job start on a savepoint, with the version that this was taken of."""
+    check_not_changing(job)
     row = session.get(SavepointRow, savepoint)
     if row is None or row.job_id != job.id:
         raise Unknown(f'job "{job.name}" has no savepoint "{savepoint}"')
@@ -77,6 +81,7 @@ def from_nothing(
     session: Session, job: Job, from_time: datetime | None, sources: Sequence[str], now: datetime
 ) -> dict[str, Any]:
     """Return what lets a job start fresh, its sources at a time if one is given; raise if they or the state cannot."""
+    check_not_changing(job)
     version = version_of(session.get_one(VersionRow, (job.id, job.version)))
     if not is_local(version.state):
         raise HeadraceError(
@@ -84,11 +89,19 @@ def from_nothing(
             detail=f"Its state is at {version.state}, where only Spark can reach it.",
             hint="Stop it, delete the state with the tools of that store, and restart it.",
         )
-    pending: dict[str, Any] = {"kind": "fresh"}
+    pending: dict[str, Any] = {"kind": "fresh", "from": state_version(session, job).number}
     if from_time is not None:
         at = check_instant(from_time, now)
         pending["begin"] = beginning(at, begins(planned(version).outputs, at, sources)).as_dict()
     return {"pending": pending}
+
+
+def check_not_changing(job: Job) -> None:
+    """Raise if the state of a job is just being changed: what else is to be done to it depends on how that ends."""
+    if job.is_changing:
+        raise HeadraceError(
+            f'the state of job "{job.name}" is just being changed', hint="Try again when that is done, in a moment."
+        )
 
 
 def check_readers(session: Session, job: Job, before: Version, after: Version) -> None:

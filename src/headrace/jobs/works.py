@@ -12,11 +12,12 @@ from headrace.jobs import savepoints
 from headrace.jobs.clock import Clock
 from headrace.jobs.folder import write_whole
 from headrace.jobs.hands import Hands
+from headrace.jobs.leftovers import remove_left
 from headrace.jobs.model import Job, Version
 from headrace.jobs.rebuilding import REBUILT
 from headrace.jobs.reports import Report, internal, report_of
 from headrace.jobs.store import JobStore
-from headrace.jobs.texts import local_state
+from headrace.jobs.texts import is_local, local_state
 from headrace.jobs.upgrade import clear
 from headrace.plan.beginning import FILE
 from headrace.views.kept import VIEWS
@@ -37,6 +38,7 @@ class Works:
         manifest: dict[str, Any] | None = None
         error: Report | None = None
         try:
+            self._hands.end_remains(job)
             manifest = self._taken(job, job.savepoint, self._clock.now())
         except HeadraceError as mistake:
             error = report_of(mistake)
@@ -45,6 +47,14 @@ class Works:
         except Exception as bug:
             error = internal(bug)
         self._store.settle_savepoint(job, manifest, error)
+
+    def tidy(self) -> None:
+        """Delete the files of savepoints that are no more, which a server left that died while it deleted them."""
+        there = list(self._hands.root.glob("*/savepoints/*"))
+        known = self._store.savepoint_ids()
+        for each in there:
+            if each.name.removeprefix(".").removesuffix(".partial") not in known:
+                shutil.rmtree(each, ignore_errors=True)
 
     def _taken(self, job: Job, savepoint: str, now: datetime) -> dict[str, Any]:
         noted = self._store.savepoint(savepoint)
@@ -68,6 +78,7 @@ class Works:
 
     def prepare(self, job: Job) -> None:
         """Do to the state what was asked for before the next start."""
+        self._hands.end_remains(job)
         pending = job.pending or {}
         version = self._store.version(job.id, job.version)
         match pending.get("kind"):
@@ -76,9 +87,16 @@ class Works:
             case "upgrade" if pending["state"] == version.state and (pending["clear"] or pending["views"]):
                 state = local_state(version.state, job.application)
                 clear(state, list(pending["clear"]), list(pending["views"]), job.application)
+            case "upgrade" if pending["state"] != version.state and self._was_there(job, version):
+                remove_left(version.state, job)
             case "fresh":
                 _forget(version.state, job.application)
                 begin(version.state, job.application, pending.get("begin"))
+
+    def _was_there(self, job: Job, version: Version) -> bool:
+        """Say whether an earlier version had its state where this one is to begin with none."""
+        earlier = (self._store.version(job.id, number) for number in range(1, version.number))
+        return is_local(version.state) and any(each.state == version.state for each in earlier)
 
     def _restore(self, job: Job, version: Version, pending: Mapping[str, Any]) -> None:
         source = self._hands.folder(job.id).savepoints_path / str(pending["savepoint"])

@@ -1,5 +1,6 @@
 """How requests are made: log-in, CSRF, keys, pages, problems."""
 
+import httpx
 import pytest
 
 from headrace.errors import HeadraceError
@@ -78,6 +79,29 @@ def test_a_deletion_that_is_repeated_gives_the_first_answer(server: RestServer, 
     assert first.status_code == 202
     assert developer.delete("/jobs/shop", headers=key).json() == first.json()
     assert developer.delete("/jobs/shop").status_code == 404
+
+
+def test_a_deletion_that_is_repeated_after_a_crash_gives_the_first_answer(
+    server: RestServer, developer: Visitor
+) -> None:
+    """The server died after the deed, before the answer was kept."""
+
+    def again(path: str) -> tuple[httpx.Response, httpx.Response]:
+        first = developer.delete(path, headers={"Idempotency-Key": path})
+        with server.services.database.transaction() as session:
+            session.connection().exec_driver_sql("DELETE FROM requests")
+        return first, developer.delete(path, headers={"Idempotency-Key": path})
+
+    server.submit(developer)
+    assert developer.post("/jobs/shop/stop", {"savepoint": True}).status_code == 202
+    server.go_until("shop", State.STOPPED)
+    (savepoint,) = developer.get("/jobs/shop/savepoints").json()["items"]
+    first, second = again(f"/jobs/shop/savepoints/{savepoint['id']}")
+    assert (first.status_code, second.status_code) == (204, 204)
+    first, second = again("/jobs/shop")
+    assert (first.status_code, second.status_code) == (202, 202)
+    assert first.json() == second.json()
+    assert developer.delete("/jobs/shop", headers={"Idempotency-Key": "other"}).status_code == 404
 
 
 def test_a_refused_request_may_be_repeated_with_its_key(server: RestServer, developer: Visitor) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session
 
-from headrace.jobs.commands import Noted
+from headrace.jobs.commands import Noted, outcome_of
 from headrace.jobs.jobs import InUse, Jobs, NameTaken, Unknown
 from headrace.jobs.model import Job
 from headrace.jobs.upgrade import Change, Fate
@@ -227,6 +227,8 @@ class JobService(JobReading):
 
     def delete(self, who: Who, command: str, name: str) -> Job:
         """Remove a job with its state, savepoints and log."""
+        if (gone := self.jobs.deleted(name, command)) is not None:
+            return replace(gone, name=gone.application)
         job = self.show(who, name, Action.DELETE)
         if not job.is_at_rest:
             raise Unwanted(
@@ -249,7 +251,8 @@ class JobService(JobReading):
     def delete_savepoint(self, who: Who, command: str, name: str, savepoint: str) -> Job:
         """Remove a savepoint and its files."""
         job = self.show(who, name, Action.DELETE)
-        if savepoint not in {each.id for each in self.jobs.savepoints(job.id)}:
+        known = outcome_of(self.jobs.store, command, "delete savepoint")
+        if known is None and savepoint not in {each.id for each in self.jobs.savepoints(job.id)}:
             raise NotThere(f'job "{job.name}" has no savepoint "{savepoint}"')
         act = lambda noted: self.jobs.delete_savepoint(savepoint, command, noted=noted)  # noqa: E731
         return self._command(who, "job.delete_savepoint", job.name, {"savepoint": savepoint}, act)
