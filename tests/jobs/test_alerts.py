@@ -9,23 +9,14 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from headrace.errors import HeadraceError
-from headrace.jobs.alerts import (
-    Alarms,
-    Alert,
-    CrashLoop,
-    DeadRows,
-    LagAbove,
-    Memory,
-    StateGrowth,
-    WatermarkStuck,
-    evaluate,
-    rule_of,
-)
+from headrace.jobs.alarms import Alarms
+from headrace.jobs.alerts import Alert, Memory, evaluate
 from headrace.jobs.decisions import Wanted
 from headrace.jobs.figures import from_dict
 from headrace.jobs.metrics import Sample, exposition
 from headrace.jobs.model import Job
 from headrace.jobs.reports import Report
+from headrace.jobs.rules import CrashLoop, DeadRows, LagAbove, StateGrowth, WatermarkStuck, rule_of
 from headrace.jobs.states import State
 from headrace.jobs.webhooks import Webhooks
 from support.job_yard import MovingClock

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from headrace.errors import HeadraceError
-from headrace.jobs.alerts import CrashLoop, LagAbove, StateGrowth, options_of, rule_of
+from headrace.jobs.rules import CrashLoop, LagAbove, StateGrowth, options_of, rule_of
 from headrace.jobs.states import State
 from headrace.records.database import Database
 from headrace.server.access.decisions import SYSTEM

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from headrace.jobs.alerts import Alert, CrashLoop, DeadRows, LagAbove, Rule, StateGrowth, WatermarkStuck
+from headrace.jobs.alerts import Alert
 from headrace.jobs.figures import Figures
+from headrace.jobs.rules import CrashLoop, DeadRows, LagAbove, Rule, StateGrowth, WatermarkStuck
 from headrace.jobs.states import State
 from headrace.server.access.decisions import SYSTEM
 from headrace.server.services.alerts import Alerts

@@ -8,11 +8,11 @@ from typing import Literal
 from headrace.errors import HeadraceError
 from headrace.jobs import figures as job_figures
 from headrace.jobs import model
-from headrace.jobs.alerts import CrashLoop, DeadRows, LagAbove, Rule, StateGrowth, WatermarkStuck
 from headrace.jobs.last_rows import LastRow
 from headrace.jobs.rebuilding import Phase
 from headrace.jobs.rebuilds import Rebuild
 from headrace.jobs.reports import Report
+from headrace.jobs.rules import CrashLoop, DeadRows, LagAbove, Rule, StateGrowth, WatermarkStuck
 from headrace.jobs.states import FINAL
 from headrace.jobs.upgrade import Fate
 from headrace.plan.outputs import Output as PlannedOutput

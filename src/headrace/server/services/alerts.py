@@ -11,7 +11,9 @@ from urllib.parse import urlsplit
 import yaml
 
 from headrace.errors import HeadraceError
-from headrace.jobs.alerts import Alarms, Alert, CrashLoop, DeadRows, Rule, StateGrowth, WatermarkStuck, rule_of
+from headrace.jobs.alarms import Alarms
+from headrace.jobs.alerts import Alert
+from headrace.jobs.rules import CrashLoop, DeadRows, Rule, StateGrowth, WatermarkStuck, rule_of
 from headrace.records.base import Clock
 from headrace.records.database import Database
 from headrace.records.server_tables import AcknowledgedRow

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.jobs.alerts import CrashLoop, DeadRows, LagAbove, Rule, StateGrowth, WatermarkStuck
 from headrace.jobs.figures import Figures
 from headrace.jobs.model import Event
+from headrace.jobs.rules import CrashLoop, DeadRows, LagAbove, Rule, StateGrowth, WatermarkStuck
 from headrace.server.access.decisions import Who
 from headrace.server.services.alerts import Alerts
 from headrace.server.services.job_reading import JobReading
