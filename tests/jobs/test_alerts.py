@@ -126,6 +126,23 @@ def test_a_crash_loop_is_of_the_job_as_a_whole():
     assert [firing for firing, _ in watching.see(job=JOB)] == [False]
 
 
+def test_an_outage_of_what_a_job_needs_is_a_crash_loop_until_the_job_has_run_for_a_while():
+    watching = Watching(CrashLoop(name="crashes", restarts=3))
+    away = replace(JOB, state=State.RESTARTING, error=Report("the broker does not answer"))
+    assert watching.see(job=replace(away, waits=2)) == []
+    assert watching.see(job=replace(away, waits=3)) == [
+        (True, "what it needs did not answer 3 times in a row; last: the broker does not answer")
+    ]
+    for minute, state in enumerate((State.STARTING, State.RUNNING, State.RESTARTING, State.STARTING)):
+        since = NOW + timedelta(minutes=minute + 1)
+        assert watching.see(60, job=replace(away, state=state, since=since, waits=minute + 3)) == []
+    back = replace(away, state=State.RUNNING, since=NOW + watching.passed, waits=7)
+    assert watching.see(120, job=back) == [], "it may fail again at once"
+    assert [firing for firing, _ in watching.see(1, job=back)] == [False]
+    for state in (State.STOPPING, State.STOPPED):
+        assert watching.see(job=replace(back, state=state, since=NOW + watching.passed)) == []
+
+
 def test_state_that_grows():
     watching = Watching(StateGrowth(name="grows", factor=2, within=timedelta(minutes=10), least=1000))
     assert watching.see(state_bytes=600) == []

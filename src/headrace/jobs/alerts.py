@@ -10,10 +10,11 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from headrace.connectors.durations import duration_text
+from headrace.jobs.decisions import Limits, has_settled
 from headrace.jobs.figures import Figures
 from headrace.jobs.metrics import Sample
 from headrace.jobs.rules import CrashLoop, DeadRows, LagAbove, Rule, StateGrowth, WatermarkStuck
-from headrace.jobs.states import State
+from headrace.jobs.states import HOLDING, State
 
 __all__ = ["Alert", "Memory", "evaluate"]
 
@@ -125,11 +126,14 @@ def _crashes(rule: CrashLoop, sample: Sample, now: datetime) -> str | None:
     job = sample.job
     if job.state is State.FAILED:
         return f"it has failed: {job.reason}"
-    recent = sum(abs(now - each) <= rule.within for each in job.restarts)
-    if recent < rule.restarts:
-        return None
     last = "" if job.error is None else f"; last: {job.error.message}"
-    return f"it was restarted {recent} times within {duration_text(rule.within)}{last}"
+    recent = sum(abs(now - each) <= rule.within for each in job.restarts)
+    if recent >= rule.restarts:
+        return f"it was restarted {recent} times within {duration_text(rule.within)}{last}"
+    tried = job.state in HOLDING - {State.STOPPING} and not has_settled(job.facts(), now, Limits())
+    if tried and job.waits >= rule.restarts:
+        return f"what it needs did not answer {job.waits} times in a row{last}"
+    return None
 
 
 def _stuck(rule: WatermarkStuck, job: str, figures: Figures, memory: Memory, passed: timedelta) -> str | None:

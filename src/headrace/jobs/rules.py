@@ -54,7 +54,7 @@ class DeadRows(Rule):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrashLoop(Rule):
-    """The job has failed, or is restarted again and again."""
+    """The job has failed, or is restarted again and again: by failures, or because what it needs does not answer."""
 
     restarts: int = 3
     within: timedelta = timedelta(minutes=10)
