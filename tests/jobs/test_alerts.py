@@ -58,9 +58,11 @@ class Watching:
         self.rules, self.memory, self.passed = rules, Memory(), timedelta(0)
 
     def see(self, after=0, job=JOB, **figures):
+        return self.look(after, job, from_dict({"name": "totals", "batch": 0, **figures}))
+
+    def look(self, after, job, *figures):
         self.passed += timedelta(seconds=after)
-        plain = {"name": "totals", **figures}
-        sample = Sample(job, [from_dict(plain)])
+        sample = Sample(job, figures)
         return [
             (alert.firing, alert.message)
             for alert in evaluate(self.rules, [sample], self.memory, NOW + self.passed, self.passed)
@@ -77,6 +79,39 @@ def test_lag_must_last_and_is_told_once_and_once_when_it_is_over():
     assert watching.see(1, behind=101) == []
     assert watching.see(1, behind=None) == []
     assert watching.see(29, behind=101) == [], "it has to last anew"
+
+
+def test_a_restart_neither_ends_nor_begins_what_is_told_by_figures():
+    watching = Watching(LagAbove(name="behind", messages=100), DeadRows(name="dead"))
+    assert watching.see(behind=10) == []
+    assert [firing for firing, _ in watching.see(1, behind=500, dead=4)] == [True, True]
+    assert watching.see(1, job=replace(JOB, state=State.RESTARTING), behind=500, dead=4) == []
+    assert watching.look(1, replace(JOB, state=State.STARTING)) == []
+    assert watching.look(1, JOB) == [], "no figures yet"
+    assert watching.see(1, batch=-1) == [], "no batch yet"
+    assert watching.see(1, behind=400) == [], "dead records of the last driver count, too"
+    assert [firing for firing, _ in watching.see(1, behind=0)] == [False]
+    assert [firing for firing, _ in watching.see(300, behind=0)] == [False]
+    assert watching.see(1, job=replace(JOB, state=State.RESTARTING), behind=500) == [], "old figures begin nothing"
+
+
+def test_what_is_told_by_figures_ends_with_the_job():
+    watching = Watching(LagAbove(name="behind", messages=100))
+    assert [firing for firing, _ in watching.see(behind=500)] == [True]
+    assert watching.see(1, job=replace(JOB, state=State.STOPPING), behind=500) == []
+    assert [firing for firing, _ in watching.look(1, replace(JOB, state=State.STOPPED))] == [False]
+
+
+def test_a_watermark_does_not_stand_still_while_no_driver_runs():
+    watching = Watching(WatermarkStuck(name="stuck", lasting=timedelta(minutes=5)))
+    at = "2024-01-01T00:00:00+00:00"
+    assert watching.see(watermark_at=at) == []
+    for _ in range(10):
+        assert watching.look(60, replace(JOB, state=State.RESTARTING)) == []
+    assert watching.see(1, watermark_at=at) == []
+    assert [firing for firing, _ in watching.see(299, watermark_at=at)] == [True]
+    assert [firing for firing, _ in watching.look(1, replace(JOB, state=State.STOPPED))] == [False]
+    assert watching.see(600, watermark_at=at) == [], "what was before it was stopped does not count"
 
 
 def test_a_stuck_watermark_names_the_source_that_holds_it():
@@ -188,10 +223,10 @@ def test_rules_are_read_from_plain_options():
 def test_alarms_tell_everybody_and_remember():
     told, clock = [], MovingClock()
     alarms = Alarms([LagAbove(name="behind", messages=1)], [told.append], clock.clock())
-    alarms.look([Sample(JOB, [from_dict({"name": "totals", "behind": 9})])])
+    alarms.look([Sample(JOB, [from_dict({"name": "totals", "batch": 0, "behind": 9})])])
     assert [alert.rule for alert in told] == ["behind"]
     assert alarms.firing == tuple(told) == tuple(alarms.recent)
-    alarms.look([Sample(JOB)])
+    alarms.look([])
     assert alarms.firing == ()
     assert [alert.firing for alert in alarms.recent] == [True, False]
 
@@ -309,3 +344,8 @@ def test_prometheus_reads_the_figures():
     of_figure = (("job", "orders"), ("metric", "n"), ("name", "value"))
     assert samples["headrace_observed", of_figure] == 2
     assert samples["headrace_observed_total", of_figure] == 7
+    gauges = {name for name, labels in samples if not name.endswith("_total") and ("job", "orders") in labels}
+    text = exposition([Sample(replace(JOB, state=State.RESTARTING), [figures])]).decode()
+    assert "headrace_rows_in_total{" in text
+    left = {name for name in gauges if f"{name}{{" in text}
+    assert left == {"headrace_job_state"}, "a driver that has ended has no rates"

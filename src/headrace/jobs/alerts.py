@@ -3,7 +3,7 @@
 Durations are measured in time that only passes, so no clock's jump raises an alert.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
@@ -14,7 +14,7 @@ from headrace.jobs.decisions import Limits, has_settled
 from headrace.jobs.figures import Figures
 from headrace.jobs.metrics import Sample
 from headrace.jobs.rules import CrashLoop, DeadRows, LagAbove, Rule, StateGrowth, WatermarkStuck
-from headrace.jobs.states import HOLDING, State
+from headrace.jobs.states import FINAL, HOLDING, State
 
 __all__ = ["Alert", "Memory", "evaluate"]
 
@@ -55,9 +55,10 @@ class Memory:
     watermarks: dict[Series, tuple[datetime, timedelta]] = field(default_factory=dict)
     rows: dict[tuple[str, str, str], tuple[int, timedelta]] = field(default_factory=dict)
     dead: dict[Series, list[tuple[timedelta, int]]] = field(default_factory=dict)
+    last_dead: dict[Series, int] = field(default_factory=dict)
     sizes: dict[Series, list[tuple[timedelta, int]]] = field(default_factory=dict)
-    has_looked: bool = False
-    """What is there at the first look may be old; what appears later is new."""
+    looked: timedelta | None = None
+    """When the last look was. What is there at the first one may be old; what appears later is new."""
 
 
 def evaluate(
@@ -67,28 +68,52 @@ def evaluate(
     seen = list(samples)
     longest = max((getattr(rule, "within", timedelta(0)) for rule in rules), default=timedelta(0))
     for sample in seen:
-        for figures in sample.figures:
+        for figures in _measured(sample):
             _remember(memory, sample.job.name, figures, passed, longest)
-    memory.has_looked = True
-    _forget(memory, {sample.job.name for sample in seen})
+    _stand_still(memory, seen, passed)
+    memory.looked = passed
+    _forget(memory, {sample.job.name for sample in seen if sample.job.state not in FINAL})
     held: dict[Key, str] = {}
+    unknown: set[Key] = set()
     for rule in rules:
         for sample in seen:
             if fnmatchcase(sample.job.name, rule.job):
                 for output, message in _holds(rule, sample, memory, now, passed).items():
                     held[rule.name, sample.job.name, output] = message
-    alerts = _begun(rules, held, memory, now, passed)
-    for key in [key for key in memory.firing if key not in held]:
+                unknown |= {
+                    key
+                    for key in memory.holding
+                    if key[:2] == (rule.name, sample.job.name) and key[2] is not None and _is_silent(sample, key[2])
+                }
+    alerts = _begun(rules, held, unknown, memory, now, passed)
+    for key in [key for key in memory.firing if key not in held and key not in unknown]:
         last = memory.firing.pop(key)
         alerts.append(Alert(*key, firing=False, at=now, message=f"no longer: {last.message}"))
     return alerts
 
 
+def _measured(sample: Sample) -> list[Figures]:
+    """Return the figures that say something: not those of a driver that has yet to finish or find its first batch."""
+    return [each for each in sample.current if each.batch >= 0 or each.idle]
+
+
+def _is_silent(sample: Sample, output: str) -> bool:
+    """Say whether nothing is known of an output for a while, since its next driver is on its way."""
+    if sample.job.state in FINAL or output in {each.name for each in _measured(sample)}:
+        return False
+    return not sample.current or output in {each.name for each in sample.current}
+
+
 def _begun(
-    rules: Sequence[Rule], held: Mapping[Key, str], memory: Memory, now: datetime, passed: timedelta
+    rules: Sequence[Rule],
+    held: Mapping[Key, str],
+    unknown: Collection[Key],
+    memory: Memory,
+    now: datetime,
+    passed: timedelta,
 ) -> list[Alert]:
     lasting = {rule.name: timedelta(0) if isinstance(rule, WatermarkStuck) else rule.lasting for rule in rules}
-    memory.holding = {key: memory.holding.get(key, passed) for key in held}
+    memory.holding = {key: memory.holding.get(key, passed) for key in (*held, *unknown)}
     alerts = []
     for key, message in held.items():
         if key not in memory.firing and passed - memory.holding[key] >= lasting[key[0]]:
@@ -107,16 +132,15 @@ def _holds(rule: Rule, sample: Sample, memory: Memory, now: datetime, passed: ti
         case LagAbove():
             return {
                 each.name: f"{each.behind} messages are still to be read"
-                for each in sample.figures
+                for each in _measured(sample)
                 if each.behind is not None and each.behind > rule.messages
             }
         case WatermarkStuck():
-            running = sample.job.state in {State.RUNNING, State.DEGRADED}
-            stuck = {each.name: _stuck(rule, name, each, memory, passed) for each in sample.figures if running}
+            stuck = {each.name: _stuck(rule, name, each, memory, passed) for each in _measured(sample)}
         case DeadRows():
-            stuck = {each.name: _died(rule, name, each, memory, passed) for each in sample.figures}
+            stuck = {each.name: _died(rule, name, each, memory, passed) for each in _measured(sample)}
         case StateGrowth():
-            stuck = {each.name: _grown(rule, name, each, memory, passed) for each in sample.figures}
+            stuck = {each.name: _grown(rule, name, each, memory, passed) for each in _measured(sample)}
         case _:
             raise TypeError(f"not a rule that is known: {rule}")
     return {output: reason for output, reason in stuck.items() if reason is not None}
@@ -177,9 +201,11 @@ def _remember(memory: Memory, job: str, figures: Figures, passed: timedelta, lon
     for stream, count in figures.rows_of.items():
         if (*series, stream) not in memory.rows or memory.rows[*series, stream][0] != count:
             memory.rows[*series, stream] = (count, passed)
-    _point(memory.dead, series, figures.dead, 0 if memory.has_looked else figures.dead, passed, longest)
-    if figures.dead < memory.dead[series][-1][1]:
-        memory.dead[series] = [(passed, 0)]  # another driver counts from nought
+    last = memory.last_dead.get(series, 0)
+    memory.last_dead[series] = figures.dead
+    if figures.dead < last:  # another driver counts from nought
+        memory.dead[series] = [(at, count - last) for at, count in memory.dead[series]]
+    _point(memory.dead, series, figures.dead, figures.dead if memory.looked is None else 0, passed, longest)
     _point(memory.sizes, series, figures.state_bytes, figures.state_bytes, passed, longest)
 
 
@@ -209,9 +235,18 @@ def _earliest(points: Sequence[tuple[timedelta, int]], since: timedelta) -> int:
     return value
 
 
+def _stand_still(memory: Memory, samples: Iterable[Sample], passed: timedelta) -> None:
+    """Let the time during which nothing is known of an output not count as time in which its watermark stood."""
+    since_last = timedelta(0) if memory.looked is None else passed - memory.looked
+    for sample in samples:
+        for series, (watermark_at, since) in memory.watermarks.items():
+            if series[0] == sample.job.name and _is_silent(sample, series[1]):
+                memory.watermarks[series] = (watermark_at, since + since_last)
+
+
 def _forget(memory: Memory, jobs: set[str]) -> None:
-    """Forget jobs that are no more."""
-    several: tuple[dict[Any, Any], ...] = (memory.watermarks, memory.rows, memory.dead, memory.sizes)
+    """Forget jobs that are no more, or have ended."""
+    several: tuple[dict[Any, Any], ...] = (memory.watermarks, memory.rows, memory.dead, memory.last_dead, memory.sizes)
     for kept in several:
         for key in [key for key in kept if key[0] not in jobs]:
             del kept[key]

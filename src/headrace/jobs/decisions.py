@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from headrace.jobs.folder import Outcome, Phase
 from headrace.jobs.reports import Cause, Report
-from headrace.jobs.states import FINAL, State
+from headrace.jobs.states import FINAL, RUNS, State
 
 __all__ = [
     "Action",
@@ -256,8 +256,7 @@ def _ended(
 
 def has_settled(job: Facts, now: datetime, limits: Limits) -> bool:
     """Say whether a job has run for so long that it has got over what held it up before."""
-    runs = job.state in {State.RUNNING, State.DEGRADED}
-    return runs and job.since is not None and now - job.since > limits.settled_after
+    return job.state in RUNS and job.since is not None and now - job.since > limits.settled_after
 
 
 def not_launched(job: Facts, error: Report, now: datetime, limits: Limits) -> Move:

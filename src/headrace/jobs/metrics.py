@@ -9,7 +9,7 @@ from prometheus_client.registry import Collector
 
 from headrace.jobs.figures import Figures
 from headrace.jobs.model import Job
-from headrace.jobs.states import State
+from headrace.jobs.states import RUNS, State
 
 __all__ = ["CONTENT_TYPE", "Sample", "exposition"]
 
@@ -23,12 +23,17 @@ class Sample:
     job: Job
     figures: Sequence[Figures] = ()
 
+    @property
+    def current(self) -> Sequence[Figures]:
+        """The figures that are those of now; a driver that has ended leaves its last ones behind."""
+        return self.figures if self.job.state in RUNS else ()
+
 
 def exposition(samples: Iterable[Sample]) -> bytes:
     """Return the figures of all jobs in Prometheus' text form.
 
-    Counters begin at nought with every driver, which Prometheus takes for a restart. Outputs that are one query are one
-    series, named after all of them.
+    Counters begin at nought with every driver, which Prometheus takes for a restart; gauges are there while a driver
+    runs. Outputs that are one query are one series, named after all of them.
     """
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Figures(list(samples)))
@@ -93,7 +98,7 @@ def _of_outputs(samples: Sequence[Sample]) -> Iterator[Metric]:
     ]
     for field, family in families:
         for sample in samples:
-            for figures in sample.figures:
+            for figures in sample.current if field in _GAUGES else sample.figures:
                 value = getattr(figures, field)
                 if value is not None:
                     number = value.total_seconds() if hasattr(value, "total_seconds") else float(value)
@@ -113,7 +118,7 @@ def _of_operators(samples: Sequence[Sample]) -> Iterator[Metric]:
     for field, (name, text) in _OPERATORS.items():
         family = GaugeMetricFamily(name, text, labels=["job", "output", "operator"])
         for sample in samples:
-            for figures in sample.figures:
+            for figures in sample.current:
                 for operator, values in figures.operators.items():
                     family.add_metric([sample.job.name, figures.name, operator], values.get(field, 0.0))
         yield family
@@ -134,6 +139,7 @@ def _of_streams(samples: Sequence[Sample]) -> Iterator[Metric]:
                 rows.add_metric([sample.job.name, figures.name, stream], count)
             for stream, count in figures.dead_of.items():
                 dead.add_metric([sample.job.name, figures.name, stream], count)
+        for figures in sample.current:
             for place, count in figures.behind_of.items():
                 topic, _, partition = place.rpartition(":")
                 behind.add_metric([sample.job.name, figures.name, topic, partition], count)
@@ -148,11 +154,12 @@ def _observed(samples: Sequence[Sample]) -> Iterator[Metric]:
     last = GaugeMetricFamily("headrace_observed", "What OBSERVE measured in the last batch.", labels=labels)
     total = CounterMetricFamily("headrace_observed", "What OBSERVE has counted or summed so far.", labels=labels)
     for sample in samples:
-        for figures in sample.figures:
+        for figures in sample.current:
             for name, values in figures.observed.items():
                 for figure, value in values.items():
                     if value is not None:
                         last.add_metric([sample.job.name, name, figure], value)
+        for figures in sample.figures:
             for name, sums in figures.observed_totals.items():
                 for figure, value in sums.items():
                     total.add_metric([sample.job.name, name, figure], value)
