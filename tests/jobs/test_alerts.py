@@ -130,6 +130,16 @@ def test_a_stuck_watermark_names_the_source_that_holds_it():
     ]
 
 
+def test_a_source_without_a_watermark_does_not_hold_one():
+    watching = Watching(WatermarkStuck(name="stuck", lasting=timedelta(minutes=5)))
+    at = "2024-01-01T00:00:00+00:00"
+    known = {"watermark_at": at, "timed": ["orders"]}
+    watching.see(**known, rows_of={"orders": 1, "countries": 1})
+    assert watching.see(300, **known, rows_of={"orders": 9, "countries": 1}) == [
+        (True, f"its watermark has stood at {at} for 5 minutes; rows come, but their times do not move on")
+    ]
+
+
 def test_a_job_without_a_watermark_or_that_does_not_run_has_none_that_is_stuck():
     watching = Watching(WatermarkStuck(name="stuck"))
     watching.see(rows_of={"orders": 1})

@@ -167,7 +167,8 @@ def _stuck(rule: WatermarkStuck, job: str, figures: Figures, memory: Memory, pas
     quiet = {
         stream: passed - memory.rows[job, figures.name, stream][1]
         for stream in figures.rows_of
-        if passed - memory.rows[job, figures.name, stream][1] >= rule.lasting
+        if (figures.timed is None or stream in figures.timed)
+        and passed - memory.rows[job, figures.name, stream][1] >= rule.lasting
     }
     stands = f"its watermark has stood at {known[0].isoformat()} for {_roughly(passed - known[1])}"
     if not quiet:

@@ -49,6 +49,8 @@ class Figures:
     """What the last batch measured that the application observes, by observation and figure."""
     observed_totals: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Those of these figures that can be added up, of all batches so far."""
+    timed: tuple[str, ...] | None = None
+    """The streams that hold its watermark while they send nothing, None if that is not known."""
     idle: bool = False
     """Whether it found nothing more to read when it last looked."""
 
@@ -95,6 +97,7 @@ class Meter:
             positions=dict(progress.positions),
             observed={name: dict(values) for name, values in progress.observed.items()},
             observed_totals={name: dict(values) for name, values in progress.observed_totals.items()},
+            timed=progress.timed,
             idle=progress.idle,
         )
 
@@ -140,6 +143,7 @@ def from_dict(plain: Mapping[str, Any]) -> Figures:
         positions=_counts(plain.get("positions")),
         observed=_tables(plain.get("observed")),
         observed_totals=_tables(plain.get("observed_totals")),
+        timed=None if plain.get("timed") is None else tuple(map(str, plain["timed"])),
         idle=bool(plain.get("idle", False)),
     )
 

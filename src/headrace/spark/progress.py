@@ -37,6 +37,8 @@ class Progress:
     number and Spark's name."""
     state_names: list[str | None] = field(default_factory=list)
     """The names of these operators, in the order in which Spark reports them; None where they have no better one."""
+    timed: tuple[str, ...] = ()
+    """The streams that hold the watermark while they send nothing."""
     seen: dict[str, int] = field(default_factory=dict)
     """Rows of each stream so far."""
     dead_of: dict[str, int] = field(default_factory=dict)
