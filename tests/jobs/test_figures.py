@@ -15,7 +15,7 @@ def test_figures_come_back_as_they_were():
     progress.seen, progress.dead_of = {"orders": 10}, {"orders": 1}
     progress.lag, progress.positions = {"t:0": 7}, {"t:0": 99}
     progress.observed, progress.observed_totals, progress.idle = {"o": {"n": 1.0, "m": None}}, {"o": {"n": 5.0}}, True
-    progress.timed = ("orders",)
+    progress.timed, progress.state_memory = ("orders",), 900
     progress.operators = {"0 join": {"rows": 5.0, "updated": 1.0, "bytes": 70.0, "seconds": 0.25}}
     meter = Meter()
     meter.measure(progress, NOW - timedelta(seconds=2))

@@ -31,8 +31,10 @@ class Figures:
     dead: int
     latency: timedelta | None = None
     """The longest that a row of the last batch can have waited, from when it came until its result was published."""
+    state_memory: int = 0
+    """How much memory the stores of state use; ``state_bytes`` is what they hold."""
     operators: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """Rows, updated rows, bytes and seconds of the last batch of each operator that keeps state."""
+    """Rows, updated rows, bytes, memory and seconds of the last batch of each operator that keeps state."""
     behind: int | None = None
     """How many messages of Kafka are still to be read, if it reads any."""
     rows_of: Mapping[str, int] = field(default_factory=dict)
@@ -83,6 +85,7 @@ class Meter:
             lag=None if progress.watermark_at is None else now - progress.watermark_at,
             state_rows=progress.state_rows,
             state_bytes=progress.state_bytes,
+            state_memory=progress.state_memory,
             late=progress.late,
             dead=progress.dead,
             operators={name: dict(values) for name, values in progress.operators.items()},
@@ -132,6 +135,7 @@ def from_dict(plain: Mapping[str, Any]) -> Figures:
         lag=_seconds(plain.get("lag")),
         state_rows=int(plain.get("state_rows", 0)),
         state_bytes=int(plain.get("state_bytes", 0)),
+        state_memory=int(plain.get("state_memory", 0)),
         late=int(plain.get("late", 0)),
         dead=int(plain.get("dead", 0)),
         operators=_tables(plain.get("operators")),

@@ -84,7 +84,8 @@ _GAUGES = {
     ),
     "lag": ("headrace_watermark_lag_seconds", "How far the watermark is behind the clock."),
     "state_rows": ("headrace_state_rows", "Rows of state."),
-    "state_bytes": ("headrace_state_bytes", "Memory that state uses."),
+    "state_bytes": ("headrace_state_bytes", "The size of state, as it is stored."),
+    "state_memory": ("headrace_state_memory_bytes", "Memory that the stores of state use."),
     "behind": ("headrace_messages_behind", "Messages of Kafka that are still to be read."),
 }
 
@@ -109,7 +110,8 @@ def _of_outputs(samples: Sequence[Sample]) -> Iterator[Metric]:
 _OPERATORS = {
     "rows": ("headrace_operator_state_rows", "Rows in the state of an operator."),
     "updated": ("headrace_operator_state_rows_updated", "Rows of its state that the last batch has changed."),
-    "bytes": ("headrace_operator_state_bytes", "Memory that the state of an operator uses."),
+    "bytes": ("headrace_operator_state_bytes", "The size of an operator's state, as it is stored."),
+    "memory": ("headrace_operator_state_memory_bytes", "Memory that the store of an operator's state uses."),
     "seconds": ("headrace_operator_state_seconds", "Time of all tasks that the last batch spent on its state."),
 }
 

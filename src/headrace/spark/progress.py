@@ -32,6 +32,9 @@ class Progress:
     watermark_at: datetime | None = None
     state_rows: int = 0
     state_bytes: int = 0
+    """How much state there is, as it is stored."""
+    state_memory: int = 0
+    """How much memory the stores of state use, for rows and for what they keep at hand of their files."""
     operators: dict[str, dict[str, float]] = field(default_factory=dict)
     """What the last batch did to the state of each operator that keeps some: by the name of its pattern, the others by
     number and Spark's name."""
@@ -69,7 +72,8 @@ class Progress:
         operators = report.get("stateOperators") or []
         self.late += sum(int(each.get("numRowsDroppedByWatermark") or 0) for each in operators)
         self.state_rows = sum(int(each.get("numRowsTotal") or 0) for each in operators)
-        self.state_bytes = sum(int(each.get("memoryUsedBytes") or 0) for each in operators)
+        self.state_bytes = sum(_stored(each) for each in operators)
+        self.state_memory = sum(int(each.get("memoryUsedBytes") or 0) for each in operators)
         self._take_operators(operators)
         watermark = (report.get("eventTime") or {}).get("watermark")
         if watermark is not None:
@@ -146,13 +150,20 @@ class Progress:
             self.dead_of[stream] = self.dead_of.get(stream, 0) + dead
 
 
+def _stored(operator: dict[str, Any]) -> int:
+    """Return the bytes of one operator's state: those of its files, or of memory as long as there are none."""
+    files = (operator.get("customMetrics") or {}).get("rocksdbSstFileSize")
+    return int(files or operator.get("memoryUsedBytes") or 0)
+
+
 def _of(operator: dict[str, Any]) -> dict[str, float]:
     """Return the figures of one operator's state: rows that it has and has just changed, bytes, and seconds spent."""
     spent = ("allUpdatesTimeMs", "allRemovalsTimeMs", "commitTimeMs")
     return {
         "rows": float(operator.get("numRowsTotal") or 0),
         "updated": float(operator.get("numRowsUpdated") or 0),
-        "bytes": float(operator.get("memoryUsedBytes") or 0),
+        "bytes": float(_stored(operator)),
+        "memory": float(operator.get("memoryUsedBytes") or 0),
         "seconds": sum(float(operator.get(each) or 0) for each in spent) / 1000,
     }
 

@@ -226,7 +226,7 @@ def _interval(trigger: dict[str, Any]) -> timedelta:
 
 _OF_AN_OPERATOR = (
     "operatorName", "numRowsTotal", "numRowsUpdated", "numRowsDroppedByWatermark", "memoryUsedBytes",
-    "allUpdatesTimeMs", "allRemovalsTimeMs", "commitTimeMs",
+    "allUpdatesTimeMs", "allRemovalsTimeMs", "commitTimeMs", "customMetrics",
 )  # fmt: skip
 
 
