@@ -16,7 +16,7 @@ from headrace.jobs.figures import from_dict
 from headrace.jobs.metrics import Sample, exposition
 from headrace.jobs.model import Job
 from headrace.jobs.reports import Report
-from headrace.jobs.rules import CrashLoop, DeadRows, LagAbove, StateGrowth, WatermarkStuck, rule_of
+from headrace.jobs.rules import BatchStuck, CrashLoop, DeadRows, LagAbove, StateGrowth, WatermarkStuck, rule_of
 from headrace.jobs.states import State
 from headrace.jobs.webhooks import Webhooks
 from support.job_yard import MovingClock
@@ -147,6 +147,14 @@ def test_a_job_without_a_watermark_or_that_does_not_run_has_none_that_is_stuck()
     at = "2024-01-01T00:00:00+00:00"
     watching.see(watermark_at=at)
     assert watching.see(9999, watermark_at=at, job=replace(JOB, state=State.STOPPED)) == []
+
+
+def test_a_batch_that_does_not_end_even_if_it_is_the_first():
+    watching = Watching(BatchStuck(name="hangs"))
+    assert watching.see(batch=-1, under_way=899) == []
+    assert watching.see(1, batch=-1, under_way=900) == [(True, "a batch has been under way for 15 minutes")]
+    assert watching.see(1, batch=-1, under_way=901) == []
+    assert [firing for firing, _ in watching.see(1, batch=0, under_way=0)] == [False]
 
 
 def test_dead_rows_count_within_a_time_and_another_driver_counts_anew():

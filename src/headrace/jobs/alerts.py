@@ -13,7 +13,7 @@ from headrace.connectors.durations import duration_text
 from headrace.jobs.decisions import Limits, has_settled
 from headrace.jobs.figures import Figures
 from headrace.jobs.metrics import Sample
-from headrace.jobs.rules import CrashLoop, DeadRows, LagAbove, Rule, StateGrowth, WatermarkStuck
+from headrace.jobs.rules import BatchStuck, CrashLoop, DeadRows, LagAbove, Rule, StateGrowth, WatermarkStuck
 from headrace.jobs.states import FINAL, HOLDING, State
 
 __all__ = ["Alert", "Memory", "evaluate"]
@@ -112,7 +112,8 @@ def _begun(
     now: datetime,
     passed: timedelta,
 ) -> list[Alert]:
-    lasting = {rule.name: timedelta(0) if isinstance(rule, WatermarkStuck) else rule.lasting for rule in rules}
+    own = (WatermarkStuck, BatchStuck)  # these hold only once they have lasted
+    lasting = {rule.name: timedelta(0) if isinstance(rule, own) else rule.lasting for rule in rules}
     memory.holding = {key: memory.holding.get(key, passed) for key in (*held, *unknown)}
     alerts = []
     for key, message in held.items():
@@ -123,7 +124,7 @@ def _begun(
 
 
 def _holds(rule: Rule, sample: Sample, memory: Memory, now: datetime, passed: timedelta) -> dict[str | None, str]:
-    """Return why a rule holds, by output; a watermark's own duration is part of that."""
+    """Return why a rule holds, by output; how long a watermark or a batch has lasted is part of that."""
     name = sample.job.name
     match rule:
         case CrashLoop():
@@ -134,6 +135,12 @@ def _holds(rule: Rule, sample: Sample, memory: Memory, now: datetime, passed: ti
                 each.name: f"{each.behind} messages are still to be read"
                 for each in _measured(sample)
                 if each.behind is not None and each.behind > rule.messages
+            }
+        case BatchStuck():  # the first batch of a driver may hang, too
+            return {
+                each.name: f"a batch has been under way for {_roughly(each.under_way)}"
+                for each in sample.current
+                if each.under_way >= rule.lasting
             }
         case WatermarkStuck():
             stuck = {each.name: _stuck(rule, name, each, memory, passed) for each in _measured(sample)}

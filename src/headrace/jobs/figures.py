@@ -53,6 +53,8 @@ class Figures:
     """Those of these figures that can be added up, of all batches so far."""
     timed: tuple[str, ...] | None = None
     """The streams that hold its watermark while they send nothing, None if that is not known."""
+    under_way: timedelta = timedelta(0)
+    """For how long a batch has been under way, nought between two; in real-time mode beyond what it should last."""
     idle: bool = False
     """Whether it found nothing more to read when it last looked."""
 
@@ -101,6 +103,7 @@ class Meter:
             observed={name: dict(values) for name, values in progress.observed.items()},
             observed_totals={name: dict(values) for name, values in progress.observed_totals.items()},
             timed=progress.timed,
+            under_way=progress.under_way,
             idle=progress.idle,
         )
 
@@ -108,7 +111,8 @@ class Meter:
 def as_dict(figures: Figures) -> dict[str, Any]:
     """Return figures as JSON can hold them: seconds for durations, ISO 8601 for instants."""
     plain = {name: getattr(figures, name) for name in Figures.__dataclass_fields__}
-    plain["batch_time"] = figures.batch_time.total_seconds()
+    for name in ("batch_time", "under_way"):
+        plain[name] = getattr(figures, name).total_seconds()
     for name, value in (("lag", figures.lag), ("latency", figures.latency)):
         plain[name] = None if value is None else value.total_seconds()
     plain["watermark_at"] = None if figures.watermark_at is None else figures.watermark_at.isoformat()
@@ -148,6 +152,7 @@ def from_dict(plain: Mapping[str, Any]) -> Figures:
         observed=_tables(plain.get("observed")),
         observed_totals=_tables(plain.get("observed_totals")),
         timed=None if plain.get("timed") is None else tuple(map(str, plain["timed"])),
+        under_way=timedelta(seconds=float(plain.get("under_way", 0))),
         idle=bool(plain.get("idle", False)),
     )
 

@@ -78,6 +78,10 @@ _GAUGES = {
     "out_per_second": ("headrace_rows_out_per_second", "Rows published per second, over the last seconds."),
     "batch": ("headrace_batch", "The number of the last batch."),
     "batch_time": ("headrace_batch_seconds", "How long the last batch took."),
+    "under_way": (
+        "headrace_batch_under_way_seconds",
+        "For how long a batch has been under way, 0 between two; in real-time mode beyond the checkpoint interval.",
+    ),
     "latency": (
         "headrace_latency_seconds",
         "The longest that a row of the last batch can have waited, from when it came until its result was published.",

@@ -10,6 +10,7 @@ from headrace.errors import HeadraceError
 
 __all__ = [
     "KINDS",
+    "BatchStuck",
     "CrashLoop",
     "DeadRows",
     "LagAbove",
@@ -45,6 +46,13 @@ class WatermarkStuck(Rule):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BatchStuck(Rule):
+    """A batch does not end: no worker is left, or what it writes to hangs."""
+
+    lasting: timedelta = timedelta(minutes=15)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeadRows(Rule):
     """More records than this did not parse within a time."""
 
@@ -72,6 +80,7 @@ class StateGrowth(Rule):
 KINDS: dict[str, type[Rule]] = {
     "lag": LagAbove,
     "watermark-stuck": WatermarkStuck,
+    "batch-stuck": BatchStuck,
     "dead-rows": DeadRows,
     "crash-loop": CrashLoop,
     "state-growth": StateGrowth,

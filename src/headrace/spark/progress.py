@@ -56,10 +56,25 @@ class Progress:
     """Which figures can be: pairs of an observation and a figure."""
     idle: bool = False
     """Whether the query found nothing more to read when it last looked."""
+    under_way: timedelta = timedelta(0)
+    """For how long a batch has been under way, beyond what it is meant to last; nought between two."""
+    lasts: timedelta = timedelta(0)
+    """How long a batch is meant to last: in real-time mode it reads on for so long."""
     lag: dict[str, int] = field(default_factory=dict)
     """How many messages each `topic:partition` holds that were not read by the last batch."""
     _before: tuple[datetime, datetime] | None = None
     """When the last batch began and ended."""
+    _begun: tuple[int, timedelta] | None = None
+    """The batch before the one that is under way, and when that was first seen, in time that only passes."""
+
+    def look(self, busy: bool, passed: timedelta) -> None:
+        """Take in whether a batch is under way now."""
+        if not busy:
+            self._begun = None
+        elif self._begun is None or self._begun[0] != self.batch:
+            self._begun = self.batch, passed
+        begun = passed if self._begun is None else self._begun[1]
+        self.under_way = max(timedelta(0), passed - begun - self.lasts)
 
     def take(self, report: dict[str, Any]) -> None:
         """Take in one report; a report seen before changes nothing."""

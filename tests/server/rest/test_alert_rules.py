@@ -30,6 +30,7 @@ def test_people_make_rules_that_count_at_once_and_after_a_restart(
     rule = LagAbove(name="far behind", job="shop", messages=1000, lasting=timedelta(minutes=1))
     assert rule in server.services.alerts.alarms.rules
     assert names(viewer) == {
+        "batch stuck": "standard",
         "crash loop": "standard",
         "dead rows": "standard",
         "far behind": "server",

@@ -12,7 +12,7 @@ from headrace.jobs.last_rows import LastRow
 from headrace.jobs.rebuilding import Phase
 from headrace.jobs.rebuilds import Rebuild
 from headrace.jobs.reports import Report
-from headrace.jobs.rules import CrashLoop, DeadRows, LagAbove, Rule, StateGrowth, WatermarkStuck
+from headrace.jobs.rules import BatchStuck, CrashLoop, DeadRows, LagAbove, Rule, StateGrowth, WatermarkStuck
 from headrace.jobs.states import FINAL
 from headrace.jobs.upgrade import Fate
 from headrace.plan.outputs import Output as PlannedOutput
@@ -56,6 +56,7 @@ _VERDICTS: dict[Fate, Literal["kept", "rebuilt", "new", "dropped"]] = {
 _METRICS: dict[type[Rule], str] = {
     LagAbove: "behind",
     WatermarkStuck: "lag",
+    BatchStuck: "batch_time",
     DeadRows: "dead",
     StateGrowth: "state_bytes",
 }

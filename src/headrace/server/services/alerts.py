@@ -13,7 +13,7 @@ import yaml
 from headrace.errors import HeadraceError
 from headrace.jobs.alarms import Alarms
 from headrace.jobs.alerts import Alert
-from headrace.jobs.rules import CrashLoop, DeadRows, Rule, StateGrowth, WatermarkStuck, rule_of
+from headrace.jobs.rules import BatchStuck, CrashLoop, DeadRows, Rule, StateGrowth, WatermarkStuck, rule_of
 from headrace.records.base import Clock
 from headrace.records.database import Database
 from headrace.records.server_tables import AcknowledgedRow
@@ -29,6 +29,7 @@ STANDARD: tuple[Rule, ...] = (
     CrashLoop(name="crash loop"),
     DeadRows(name="dead rows"),
     WatermarkStuck(name="watermark stuck"),
+    BatchStuck(name="batch stuck"),
     StateGrowth(name="state growth"),
 )
 """The rules of a server that is given none."""
