@@ -135,6 +135,19 @@ def test_alerts_of_all_jobs(server: RestServer, admin: Visitor, developer: Visit
     assert viewer.get("/alerts", params={"over": True}).json()["items"] == []
 
 
+def test_what_holds_for_long_is_listed_however_much_came_since(
+    server: RestServer, developer: Visitor, viewer: Visitor
+) -> None:
+    server.submit(developer, "bad", behave="user-error")
+    server.go_until("bad", State.FAILED)
+    alarms = server.services.alerts.alarms
+    alarms.look(server.services.jobs.samples(SYSTEM))
+    [alert] = viewer.get("/alerts").json()["items"]
+    alarms.recent.clear()
+    assert viewer.get("/alerts").json()["items"] == [alert]
+    assert developer.post(f"/jobs/bad/alerts/{alert['id']}/acknowledge").status_code == 200
+
+
 def test_rules_are_kept_on_every_database(database_url: str, tmp_path: Path) -> None:
     server = RestServer(tmp_path, database=database_url)
     try:

@@ -115,7 +115,8 @@ class Alerts:
     def _seen(self, jobs: set[str]) -> list[SeenAlert]:
         recent = list(self.alarms.recent)
         ends = [each for each in recent if not each.firing and each.job in jobs]
-        begun = [each for each in recent if each.firing and each.job in jobs]
+        known = dict.fromkeys([*recent, *self.alarms.firing])  # what holds is older than what is remembered, at times
+        begun = [each for each in known if each.firing and each.job in jobs]
         with self._database.reading() as session:
             noted = {each: session.get(AcknowledgedRow, _id(each)) for each in begun}
         seen = [
