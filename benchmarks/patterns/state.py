@@ -70,7 +70,7 @@ class Keys:
             "median_batch_ms": round(statistics.median(self.times[1:])),
             "least_batch_ms": round(min(self.times[1:])),
             "state_rows": told.state_rows,
-            "state_memory_mb": round(told.state_bytes / 1e6, 1),
+            "state_memory_mb": round(told.state_memory / 1e6, 1),
             "checkpoint_mb": round(size / 1e6, 1),
         }
 

@@ -45,6 +45,17 @@ def test_a_status_line_tells_the_watermark_and_its_lag():
     assert "watermark 2023-12-31 12:00:00 (lag 1 d 0 h)" in line
 
 
+def test_the_size_of_state_is_that_of_its_files_once_there_are_some():
+    progress = Progress("q")
+    sizes = []
+    for batch, (memory, files) in enumerate([(700, 0), (900, 300), (5000, 310)]):
+        metrics = {"rocksdbSstFileSize": files}
+        operators = [{"operatorName": "save", "memoryUsedBytes": memory, "customMetrics": metrics}] * 2
+        progress.take(report(batch, stateOperators=operators))
+        sizes.append((progress.state_bytes, progress.state_memory, progress.operators["1 save"]["bytes"]))
+    assert sizes == [(1400, 1400, 700), (600, 1800, 300), (620, 10000, 310)]
+
+
 def test_patterns_are_told_apart():
     progress = Progress("q", state_names=["pattern scans", None, "pattern bursts", "pattern scans"])
     operators = [{"operatorName": "save", "numRowsTotal": n, "memoryUsedBytes": 10 * n} for n in (1, 2, 4, 8)]
@@ -54,6 +65,7 @@ def test_patterns_are_told_apart():
         "1 save": 2,
         "pattern bursts": 4,
     }
+    assert progress.operators["pattern bursts"]["bytes"] == 40
     line = status_line(Meter().measure(progress, NOON), NOON)
     assert "state 15 rows 150 B (scans 9, bursts 4) late 0" in line
     progress.take(report(1, stateOperators=operators[:2]))  # of another shape than was looked at
@@ -70,7 +82,7 @@ def test_figures_add_up_and_a_report_counts_once():
     progress.count(Counts({"s": 5, "t": 1}, {"s": 2, "t": 0}, given=3))
     progress.count(Counts({"s": 1}, {"s": 1}, given=0))
     assert (progress.late, progress.state_rows, progress.state_bytes) == (4, 5, 70)
-    assert progress.operators == {"0 join": {"rows": 5, "updated": 3, "bytes": 70, "seconds": 0.25}}
+    assert progress.operators == {"0 join": {"rows": 5, "updated": 3, "bytes": 70, "memory": 70, "seconds": 0.25}}
     assert (progress.rows_in, progress.dead) == (7, 3)
     assert progress.seen == {"s": 6, "t": 1}
     assert progress.dead_of == {"s": 3, "t": 0}

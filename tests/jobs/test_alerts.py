@@ -9,23 +9,14 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from headrace.errors import HeadraceError
-from headrace.jobs.alerts import (
-    Alarms,
-    Alert,
-    CrashLoop,
-    DeadRows,
-    LagAbove,
-    Memory,
-    StateGrowth,
-    WatermarkStuck,
-    evaluate,
-    rule_of,
-)
+from headrace.jobs.alarms import Alarms
+from headrace.jobs.alerts import Alert, Memory, evaluate
 from headrace.jobs.decisions import Wanted
 from headrace.jobs.figures import from_dict
 from headrace.jobs.metrics import Sample, exposition
 from headrace.jobs.model import Job
 from headrace.jobs.reports import Report
+from headrace.jobs.rules import BatchStuck, CrashLoop, DeadRows, LagAbove, StateGrowth, WatermarkStuck, rule_of
 from headrace.jobs.states import State
 from headrace.jobs.webhooks import Webhooks
 from support.job_yard import MovingClock
@@ -67,9 +58,11 @@ class Watching:
         self.rules, self.memory, self.passed = rules, Memory(), timedelta(0)
 
     def see(self, after=0, job=JOB, **figures):
+        return self.look(after, job, from_dict({"name": "totals", "batch": 0, **figures}))
+
+    def look(self, after, job, *figures):
         self.passed += timedelta(seconds=after)
-        plain = {"name": "totals", **figures}
-        sample = Sample(job, [from_dict(plain)])
+        sample = Sample(job, figures)
         return [
             (alert.firing, alert.message)
             for alert in evaluate(self.rules, [sample], self.memory, NOW + self.passed, self.passed)
@@ -88,6 +81,39 @@ def test_lag_must_last_and_is_told_once_and_once_when_it_is_over():
     assert watching.see(29, behind=101) == [], "it has to last anew"
 
 
+def test_a_restart_neither_ends_nor_begins_what_is_told_by_figures():
+    watching = Watching(LagAbove(name="behind", messages=100), DeadRows(name="dead"))
+    assert watching.see(behind=10) == []
+    assert [firing for firing, _ in watching.see(1, behind=500, dead=4)] == [True, True]
+    assert watching.see(1, job=replace(JOB, state=State.RESTARTING), behind=500, dead=4) == []
+    assert watching.look(1, replace(JOB, state=State.STARTING)) == []
+    assert watching.look(1, JOB) == [], "no figures yet"
+    assert watching.see(1, batch=-1) == [], "no batch yet"
+    assert watching.see(1, behind=400) == [], "dead records of the last driver count, too"
+    assert [firing for firing, _ in watching.see(1, behind=0)] == [False]
+    assert [firing for firing, _ in watching.see(300, behind=0)] == [False]
+    assert watching.see(1, job=replace(JOB, state=State.RESTARTING), behind=500) == [], "old figures begin nothing"
+
+
+def test_what_is_told_by_figures_ends_with_the_job():
+    watching = Watching(LagAbove(name="behind", messages=100))
+    assert [firing for firing, _ in watching.see(behind=500)] == [True]
+    assert watching.see(1, job=replace(JOB, state=State.STOPPING), behind=500) == []
+    assert [firing for firing, _ in watching.look(1, replace(JOB, state=State.STOPPED))] == [False]
+
+
+def test_a_watermark_does_not_stand_still_while_no_driver_runs():
+    watching = Watching(WatermarkStuck(name="stuck", lasting=timedelta(minutes=5)))
+    at = "2024-01-01T00:00:00+00:00"
+    assert watching.see(watermark_at=at) == []
+    for _ in range(10):
+        assert watching.look(60, replace(JOB, state=State.RESTARTING)) == []
+    assert watching.see(1, watermark_at=at) == []
+    assert [firing for firing, _ in watching.see(299, watermark_at=at)] == [True]
+    assert [firing for firing, _ in watching.look(1, replace(JOB, state=State.STOPPED))] == [False]
+    assert watching.see(600, watermark_at=at) == [], "what was before it was stopped does not count"
+
+
 def test_a_stuck_watermark_names_the_source_that_holds_it():
     watching = Watching(WatermarkStuck(name="stuck", lasting=timedelta(minutes=5)))
     at = "2024-01-01T00:00:00+00:00"
@@ -104,6 +130,16 @@ def test_a_stuck_watermark_names_the_source_that_holds_it():
     ]
 
 
+def test_a_source_without_a_watermark_does_not_hold_one():
+    watching = Watching(WatermarkStuck(name="stuck", lasting=timedelta(minutes=5)))
+    at = "2024-01-01T00:00:00+00:00"
+    known = {"watermark_at": at, "timed": ["orders"]}
+    watching.see(**known, rows_of={"orders": 1, "countries": 1})
+    assert watching.see(300, **known, rows_of={"orders": 9, "countries": 1}) == [
+        (True, f"its watermark has stood at {at} for 5 minutes; rows come, but their times do not move on")
+    ]
+
+
 def test_a_job_without_a_watermark_or_that_does_not_run_has_none_that_is_stuck():
     watching = Watching(WatermarkStuck(name="stuck"))
     watching.see(rows_of={"orders": 1})
@@ -111,6 +147,14 @@ def test_a_job_without_a_watermark_or_that_does_not_run_has_none_that_is_stuck()
     at = "2024-01-01T00:00:00+00:00"
     watching.see(watermark_at=at)
     assert watching.see(9999, watermark_at=at, job=replace(JOB, state=State.STOPPED)) == []
+
+
+def test_a_batch_that_does_not_end_even_if_it_is_the_first():
+    watching = Watching(BatchStuck(name="hangs"))
+    assert watching.see(batch=-1, under_way=899) == []
+    assert watching.see(1, batch=-1, under_way=900) == [(True, "a batch has been under way for 15 minutes")]
+    assert watching.see(1, batch=-1, under_way=901) == []
+    assert [firing for firing, _ in watching.see(1, batch=0, under_way=0)] == [False]
 
 
 def test_dead_rows_count_within_a_time_and_another_driver_counts_anew():
@@ -133,6 +177,23 @@ def test_a_crash_loop_is_of_the_job_as_a_whole():
     assert watching.see(job=again) == [(True, "it was restarted 2 times within 10 minutes; last: it broke")]
     assert watching.see(job=replace(again, state=State.FAILED, reason="crash loop")) == []
     assert [firing for firing, _ in watching.see(job=JOB)] == [False]
+
+
+def test_an_outage_of_what_a_job_needs_is_a_crash_loop_until_the_job_has_run_for_a_while():
+    watching = Watching(CrashLoop(name="crashes", restarts=3))
+    away = replace(JOB, state=State.RESTARTING, error=Report("the broker does not answer"))
+    assert watching.see(job=replace(away, waits=2)) == []
+    assert watching.see(job=replace(away, waits=3)) == [
+        (True, "what it needs did not answer 3 times in a row; last: the broker does not answer")
+    ]
+    for minute, state in enumerate((State.STARTING, State.RUNNING, State.RESTARTING, State.STARTING)):
+        since = NOW + timedelta(minutes=minute + 1)
+        assert watching.see(60, job=replace(away, state=state, since=since, waits=minute + 3)) == []
+    back = replace(away, state=State.RUNNING, since=NOW + watching.passed, waits=7)
+    assert watching.see(120, job=back) == [], "it may fail again at once"
+    assert [firing for firing, _ in watching.see(1, job=back)] == [False]
+    for state in (State.STOPPING, State.STOPPED):
+        assert watching.see(job=replace(back, state=state, since=NOW + watching.passed)) == []
 
 
 def test_state_that_grows():
@@ -180,10 +241,10 @@ def test_rules_are_read_from_plain_options():
 def test_alarms_tell_everybody_and_remember():
     told, clock = [], MovingClock()
     alarms = Alarms([LagAbove(name="behind", messages=1)], [told.append], clock.clock())
-    alarms.look([Sample(JOB, [from_dict({"name": "totals", "behind": 9})])])
+    alarms.look([Sample(JOB, [from_dict({"name": "totals", "batch": 0, "behind": 9})])])
     assert [alert.rule for alert in told] == ["behind"]
     assert alarms.firing == tuple(told) == tuple(alarms.recent)
-    alarms.look([Sample(JOB)])
+    alarms.look([])
     assert alarms.firing == ()
     assert [alert.firing for alert in alarms.recent] == [True, False]
 
@@ -301,3 +362,8 @@ def test_prometheus_reads_the_figures():
     of_figure = (("job", "orders"), ("metric", "n"), ("name", "value"))
     assert samples["headrace_observed", of_figure] == 2
     assert samples["headrace_observed_total", of_figure] == 7
+    gauges = {name for name, labels in samples if not name.endswith("_total") and ("job", "orders") in labels}
+    text = exposition([Sample(replace(JOB, state=State.RESTARTING), [figures])]).decode()
+    assert "headrace_rows_in_total{" in text
+    left = {name for name in gauges if f"{name}{{" in text}
+    assert left == {"headrace_job_state"}, "a driver that has ended has no rates"

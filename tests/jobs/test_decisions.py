@@ -152,6 +152,16 @@ def test_a_job_that_ran_well_for_a_while_does_not_wait_long_for_what_is_away():
     assert (move.launch_at, move.waits) == (NOW + seconds(60), 7)
 
 
+def test_what_was_away_once_does_not_count_when_something_else_happens_later():
+    silent = alive(silence=seconds(16), in_state=timedelta(minutes=3))
+    (move,) = decide(job(State.RUNNING, waits=6), silent, NOW, LIMITS)
+    assert (move.to, move.waits) == (State.DEGRADED, 0)
+    (move,) = decide(job(State.RUNNING, waits=6), replace(silent, in_state=seconds(20)), NOW, LIMITS)
+    assert (move.to, move.waits) == (State.DEGRADED, None)
+    (move,) = decide(job(State.RUNNING, waits=6), dead(ended("failed", Cause.FAILURE)), NOW, LIMITS)
+    assert (move.to, move.waits) == (State.RESTARTING, 0)
+
+
 def test_what_has_ended_stays_so_unless_somebody_wants_it():
     for state in FINAL:
         assert decide(job(state), dead(admitted=True), NOW, LIMITS) == ()

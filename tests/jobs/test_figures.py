@@ -15,6 +15,7 @@ def test_figures_come_back_as_they_were():
     progress.seen, progress.dead_of = {"orders": 10}, {"orders": 1}
     progress.lag, progress.positions = {"t:0": 7}, {"t:0": 99}
     progress.observed, progress.observed_totals, progress.idle = {"o": {"n": 1.0, "m": None}}, {"o": {"n": 5.0}}, True
+    progress.timed, progress.state_memory, progress.under_way = ("orders",), 900, timedelta(seconds=7)
     progress.operators = {"0 join": {"rows": 5.0, "updated": 1.0, "bytes": 70.0, "seconds": 0.25}}
     meter = Meter()
     meter.measure(progress, NOW - timedelta(seconds=2))
@@ -24,6 +25,32 @@ def test_figures_come_back_as_they_were():
     assert figures.behind == 7
     assert from_dict(as_dict(figures)) == figures
     assert from_dict({"name": "old version"}).batch == -1
+    assert from_dict({"name": "old version"}).timed is None
+
+
+def test_a_batch_is_under_way_until_the_next_report_or_a_pause():
+    progress, seen = Progress("totals"), []
+    for second, busy, batch in [
+        (0, True, -1),
+        (9, True, -1),
+        (10, True, 0),
+        (15, True, 0),
+        (16, False, 1),
+        (17, True, 1),
+    ]:
+        progress.batch = batch
+        progress.look(busy, timedelta(seconds=second))
+        seen.append(progress.under_way.total_seconds())
+    assert seen == [0, 9, 0, 5, 0, 0]
+
+
+def test_a_batch_in_real_time_mode_is_meant_to_last():
+    progress = Progress("totals", lasts=timedelta(minutes=5))
+    progress.look(True, timedelta(0))
+    progress.look(True, timedelta(minutes=5))
+    assert progress.under_way == timedelta(0)
+    progress.look(True, timedelta(minutes=6))
+    assert progress.under_way == timedelta(minutes=1)
 
 
 def test_history_is_bounded_in_time_and_in_points():

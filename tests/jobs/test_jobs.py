@@ -195,6 +195,17 @@ def test_what_others_use_is_not_deleted(yard, tmp_path):
     yard.jobs.delete("writer", "c-5")
 
 
+def test_what_others_read_by_a_pattern_of_topics_is_not_deleted(yard, tmp_path):
+    yard.jobs.submit("c-1", name="writer", text=WRITES, directory=tmp_path)
+    yard.jobs.submit("c-2", name="reader", text=READS.replace("topic = 'hot'", "topic_pattern = 'h.t'"))
+    yard.jobs.submit("c-3", name="other", text=READS.replace("topic = 'hot'", "topic_pattern = 'hot-.*'"))
+    yard.jobs.stop("writer", "c-4")
+    yard.tick_until("writer", State.STOPPED)
+    with pytest.raises(HeadraceError, match='job "writer" is used by reader'):
+        yard.jobs.delete("writer", "c-5")
+    assert set(yard.jobs.users("writer")) == {"reader"}
+
+
 def test_a_job_that_no_longer_fits_is_not_restarted(yard):
     yard.submit(cores=4)
     yard.jobs.stop("orders", "c-1")

@@ -53,6 +53,22 @@ def test_only_so_many_older_files_are_kept(tmp_path):
     assert tail(log) == ["line 7", "line 8"]
 
 
+def test_a_follower_begins_with_the_last_lines_also_right_after_a_rotation(tmp_path):
+    log = tmp_path / "driver.log"
+    for number in range(7):
+        appended(log, f"line {number}\n")
+        if number in {1, 3, 5}:
+            rotate(log, largest=1)
+    assert Follower.from_last(log, 1).read() == ["line 6"]
+    assert Follower.from_last(log, 3).read()[-3:] == tail(log, 3) == ["line 4", "line 5", "line 6"]
+    follower = Follower.from_last(log, 100)
+    appended(log, "line 7\n")
+    rotate(log, largest=1)
+    appended(log, "line 8\n")
+    assert follower.read() == [f"line {number}" for number in range(9)]
+    assert Follower.from_last(tmp_path / "missing" / "driver.log", 5).read() == []
+
+
 @given(st.lists(st.sampled_from(["write", "rotate", "read", "half"]), max_size=40))
 def test_a_follower_misses_nothing_and_repeats_nothing(tmp_path_factory, steps):
     log = tmp_path_factory.mktemp("log") / "driver.log"

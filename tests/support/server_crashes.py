@@ -212,7 +212,7 @@ class Town:
         """Return what the jobs and their logs tell."""
         told = [f"{name}: {self.job(name)}" for name in self.names]
         for name in self.names:
-            told += [f"--- {name}", *self.server.http.get(f"/jobs/{name}/logs").json().get("items", [])[-15:]]
+            told += [f"--- {name}", *self.server.http.get(f"/jobs/{name}/logs").json()["lines"][-15:]]
         return "\n".join(map(str, told))
 
     def kill(self, what: str) -> None:

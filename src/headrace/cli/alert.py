@@ -15,7 +15,7 @@ alert_app = typer.Typer(help="See the alerts of a server, and change their rules
 
 Name = Annotated[str, typer.Argument(metavar="RULE", help="The name of the rule.", show_default=False)]
 AlertId = Annotated[str, typer.Argument(metavar="ID", help="The id of the alert.", show_default=False)]
-Kind = Literal["lag", "watermark-stuck", "dead-rows", "crash-loop", "state-growth"]
+Kind = Literal["lag", "watermark-stuck", "batch-stuck", "dead-rows", "crash-loop", "state-growth"]
 
 ALERTS = ("id", "job", "rule", "output", "raised_at", "over_at", "message", "acknowledged_by")
 _RULES = ("name", "kind", "job", "options", "origin", "changed_by")

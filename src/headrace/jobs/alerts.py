@@ -3,92 +3,20 @@
 Durations are measured in time that only passes, so no clock's jump raises an alert.
 """
 
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from typing import Any
 
-from headrace.connectors.durations import duration_text, parse_duration
-from headrace.errors import HeadraceError
-from headrace.jobs.clock import Clock
+from headrace.connectors.durations import duration_text
+from headrace.jobs.decisions import Limits, has_settled
 from headrace.jobs.figures import Figures
 from headrace.jobs.metrics import Sample
-from headrace.jobs.states import State
+from headrace.jobs.rules import BatchStuck, CrashLoop, DeadRows, LagAbove, Rule, StateGrowth, WatermarkStuck
+from headrace.jobs.states import FINAL, HOLDING, State
 
-__all__ = [
-    "KINDS",
-    "Alarms",
-    "Alert",
-    "CrashLoop",
-    "DeadRows",
-    "LagAbove",
-    "Memory",
-    "Rule",
-    "StateGrowth",
-    "WatermarkStuck",
-    "evaluate",
-    "options_of",
-    "rule_of",
-]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
-    """Something that people want to know; ``job`` may have ``*``, and it must hold for so long before they are told."""
-
-    name: str
-    job: str = "*"
-    lasting: timedelta = timedelta(0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LagAbove(Rule):
-    """More messages of Kafka are still to be read than this."""
-
-    messages: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WatermarkStuck(Rule):
-    """The watermark does not move, though the job runs."""
-
-    lasting: timedelta = timedelta(minutes=5)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeadRows(Rule):
-    """More records than this did not parse within a time."""
-
-    more_than: int = 0
-    within: timedelta = timedelta(minutes=5)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CrashLoop(Rule):
-    """The job has failed, or is restarted again and again."""
-
-    restarts: int = 3
-    within: timedelta = timedelta(minutes=10)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateGrowth(Rule):
-    """State has grown by this factor within a time, and is larger than ``least`` bytes."""
-
-    factor: float = 2.0
-    within: timedelta = timedelta(minutes=30)
-    least: int = 100_000_000
-
-
-KINDS: dict[str, type[Rule]] = {
-    "lag": LagAbove,
-    "watermark-stuck": WatermarkStuck,
-    "dead-rows": DeadRows,
-    "crash-loop": CrashLoop,
-    "state-growth": StateGrowth,
-}
+__all__ = ["Alert", "Memory", "evaluate"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +55,10 @@ class Memory:
     watermarks: dict[Series, tuple[datetime, timedelta]] = field(default_factory=dict)
     rows: dict[tuple[str, str, str], tuple[int, timedelta]] = field(default_factory=dict)
     dead: dict[Series, list[tuple[timedelta, int]]] = field(default_factory=dict)
+    last_dead: dict[Series, int] = field(default_factory=dict)
     sizes: dict[Series, list[tuple[timedelta, int]]] = field(default_factory=dict)
-    has_looked: bool = False
-    """What is there at the first look may be old; what appears later is new."""
+    looked: timedelta | None = None
+    """When the last look was. What is there at the first one may be old; what appears later is new."""
 
 
 def evaluate(
@@ -139,28 +68,53 @@ def evaluate(
     seen = list(samples)
     longest = max((getattr(rule, "within", timedelta(0)) for rule in rules), default=timedelta(0))
     for sample in seen:
-        for figures in sample.figures:
+        for figures in _measured(sample):
             _remember(memory, sample.job.name, figures, passed, longest)
-    memory.has_looked = True
-    _forget(memory, {sample.job.name for sample in seen})
+    _stand_still(memory, seen, passed)
+    memory.looked = passed
+    _forget(memory, {sample.job.name for sample in seen if sample.job.state not in FINAL})
     held: dict[Key, str] = {}
+    unknown: set[Key] = set()
     for rule in rules:
         for sample in seen:
             if fnmatchcase(sample.job.name, rule.job):
                 for output, message in _holds(rule, sample, memory, now, passed).items():
                     held[rule.name, sample.job.name, output] = message
-    alerts = _begun(rules, held, memory, now, passed)
-    for key in [key for key in memory.firing if key not in held]:
+                unknown |= {
+                    key
+                    for key in memory.holding
+                    if key[:2] == (rule.name, sample.job.name) and key[2] is not None and _is_silent(sample, key[2])
+                }
+    alerts = _begun(rules, held, unknown, memory, now, passed)
+    for key in [key for key in memory.firing if key not in held and key not in unknown]:
         last = memory.firing.pop(key)
         alerts.append(Alert(*key, firing=False, at=now, message=f"no longer: {last.message}"))
     return alerts
 
 
+def _measured(sample: Sample) -> list[Figures]:
+    """Return the figures that say something: not those of a driver that has yet to finish or find its first batch."""
+    return [each for each in sample.current if each.batch >= 0 or each.idle]
+
+
+def _is_silent(sample: Sample, output: str) -> bool:
+    """Say whether nothing is known of an output for a while, since its next driver is on its way."""
+    if sample.job.state in FINAL or output in {each.name for each in _measured(sample)}:
+        return False
+    return not sample.current or output in {each.name for each in sample.current}
+
+
 def _begun(
-    rules: Sequence[Rule], held: Mapping[Key, str], memory: Memory, now: datetime, passed: timedelta
+    rules: Sequence[Rule],
+    held: Mapping[Key, str],
+    unknown: Collection[Key],
+    memory: Memory,
+    now: datetime,
+    passed: timedelta,
 ) -> list[Alert]:
-    lasting = {rule.name: timedelta(0) if isinstance(rule, WatermarkStuck) else rule.lasting for rule in rules}
-    memory.holding = {key: memory.holding.get(key, passed) for key in held}
+    own = (WatermarkStuck, BatchStuck)  # these hold only once they have lasted
+    lasting = {rule.name: timedelta(0) if isinstance(rule, own) else rule.lasting for rule in rules}
+    memory.holding = {key: memory.holding.get(key, passed) for key in (*held, *unknown)}
     alerts = []
     for key, message in held.items():
         if key not in memory.firing and passed - memory.holding[key] >= lasting[key[0]]:
@@ -170,7 +124,7 @@ def _begun(
 
 
 def _holds(rule: Rule, sample: Sample, memory: Memory, now: datetime, passed: timedelta) -> dict[str | None, str]:
-    """Return why a rule holds, by output; a watermark's own duration is part of that."""
+    """Return why a rule holds, by output; how long a watermark or a batch has lasted is part of that."""
     name = sample.job.name
     match rule:
         case CrashLoop():
@@ -179,16 +133,21 @@ def _holds(rule: Rule, sample: Sample, memory: Memory, now: datetime, passed: ti
         case LagAbove():
             return {
                 each.name: f"{each.behind} messages are still to be read"
-                for each in sample.figures
+                for each in _measured(sample)
                 if each.behind is not None and each.behind > rule.messages
             }
+        case BatchStuck():  # the first batch of a driver may hang, too
+            return {
+                each.name: f"a batch has been under way for {_roughly(each.under_way)}"
+                for each in sample.current
+                if each.under_way >= rule.lasting
+            }
         case WatermarkStuck():
-            running = sample.job.state in {State.RUNNING, State.DEGRADED}
-            stuck = {each.name: _stuck(rule, name, each, memory, passed) for each in sample.figures if running}
+            stuck = {each.name: _stuck(rule, name, each, memory, passed) for each in _measured(sample)}
         case DeadRows():
-            stuck = {each.name: _died(rule, name, each, memory, passed) for each in sample.figures}
+            stuck = {each.name: _died(rule, name, each, memory, passed) for each in _measured(sample)}
         case StateGrowth():
-            stuck = {each.name: _grown(rule, name, each, memory, passed) for each in sample.figures}
+            stuck = {each.name: _grown(rule, name, each, memory, passed) for each in _measured(sample)}
         case _:
             raise TypeError(f"not a rule that is known: {rule}")
     return {output: reason for output, reason in stuck.items() if reason is not None}
@@ -198,11 +157,14 @@ def _crashes(rule: CrashLoop, sample: Sample, now: datetime) -> str | None:
     job = sample.job
     if job.state is State.FAILED:
         return f"it has failed: {job.reason}"
-    recent = sum(abs(now - each) <= rule.within for each in job.restarts)
-    if recent < rule.restarts:
-        return None
     last = "" if job.error is None else f"; last: {job.error.message}"
-    return f"it was restarted {recent} times within {duration_text(rule.within)}{last}"
+    recent = sum(abs(now - each) <= rule.within for each in job.restarts)
+    if recent >= rule.restarts:
+        return f"it was restarted {recent} times within {duration_text(rule.within)}{last}"
+    tried = job.state in HOLDING - {State.STOPPING} and not has_settled(job.facts(), now, Limits())
+    if tried and job.waits >= rule.restarts:
+        return f"what it needs did not answer {job.waits} times in a row{last}"
+    return None
 
 
 def _stuck(rule: WatermarkStuck, job: str, figures: Figures, memory: Memory, passed: timedelta) -> str | None:
@@ -212,7 +174,8 @@ def _stuck(rule: WatermarkStuck, job: str, figures: Figures, memory: Memory, pas
     quiet = {
         stream: passed - memory.rows[job, figures.name, stream][1]
         for stream in figures.rows_of
-        if passed - memory.rows[job, figures.name, stream][1] >= rule.lasting
+        if (figures.timed is None or stream in figures.timed)
+        and passed - memory.rows[job, figures.name, stream][1] >= rule.lasting
     }
     stands = f"its watermark has stood at {known[0].isoformat()} for {_roughly(passed - known[1])}"
     if not quiet:
@@ -246,9 +209,11 @@ def _remember(memory: Memory, job: str, figures: Figures, passed: timedelta, lon
     for stream, count in figures.rows_of.items():
         if (*series, stream) not in memory.rows or memory.rows[*series, stream][0] != count:
             memory.rows[*series, stream] = (count, passed)
-    _point(memory.dead, series, figures.dead, 0 if memory.has_looked else figures.dead, passed, longest)
-    if figures.dead < memory.dead[series][-1][1]:
-        memory.dead[series] = [(passed, 0)]  # another driver counts from nought
+    last = memory.last_dead.get(series, 0)
+    memory.last_dead[series] = figures.dead
+    if figures.dead < last:  # another driver counts from nought
+        memory.dead[series] = [(at, count - last) for at, count in memory.dead[series]]
+    _point(memory.dead, series, figures.dead, figures.dead if memory.looked is None else 0, passed, longest)
     _point(memory.sizes, series, figures.state_bytes, figures.state_bytes, passed, longest)
 
 
@@ -278,9 +243,18 @@ def _earliest(points: Sequence[tuple[timedelta, int]], since: timedelta) -> int:
     return value
 
 
+def _stand_still(memory: Memory, samples: Iterable[Sample], passed: timedelta) -> None:
+    """Let the time during which nothing is known of an output not count as time in which its watermark stood."""
+    since_last = timedelta(0) if memory.looked is None else passed - memory.looked
+    for sample in samples:
+        for series, (watermark_at, since) in memory.watermarks.items():
+            if series[0] == sample.job.name and _is_silent(sample, series[1]):
+                memory.watermarks[series] = (watermark_at, since + since_last)
+
+
 def _forget(memory: Memory, jobs: set[str]) -> None:
-    """Forget jobs that are no more."""
-    several: tuple[dict[Any, Any], ...] = (memory.watermarks, memory.rows, memory.dead, memory.sizes)
+    """Forget jobs that are no more, or have ended."""
+    several: tuple[dict[Any, Any], ...] = (memory.watermarks, memory.rows, memory.dead, memory.last_dead, memory.sizes)
     for kept in several:
         for key in [key for key in kept if key[0] not in jobs]:
             del kept[key]
@@ -288,85 +262,3 @@ def _forget(memory: Memory, jobs: set[str]) -> None:
 
 def _roughly(duration: timedelta) -> str:
     return duration_text(timedelta(seconds=max(1, round(duration.total_seconds()))))
-
-
-class Alarms:
-    """Rules that are looked at from time to time; what begins or ends is told, and the last of it remembered."""
-
-    def __init__(self, rules: Sequence[Rule], tell: Sequence[Callable[[Alert], None]], clock: Clock) -> None:
-        self.rules = tuple(rules)
-        self.recent: deque[Alert] = deque(maxlen=500)
-        self._tell, self._clock, self._memory = tuple(tell), clock, Memory()
-
-    def look(self, samples: Iterable[Sample]) -> list[Alert]:
-        """Return the alerts that begin or end now, after everybody was told."""
-        alerts = evaluate(self.rules, samples, self._memory, self._clock.now(), self._clock.passed())
-        for alert in alerts:
-            self.recent.append(alert)
-            for tell in self._tell:
-                tell(alert)
-        return alerts
-
-    @property
-    def firing(self) -> tuple[Alert, ...]:
-        """The alerts that hold now."""
-        return tuple(self._memory.firing.values())
-
-
-def rule_of(options: Mapping[str, Any]) -> Rule:
-    """Return the rule that plain options describe, as they stand in a file.
-
-    >>> rule_of({"name": "behind", "kind": "lag", "messages": 1000, "lasting": "1 minute", "job": "orders*"})
-    LagAbove(name='behind', job='orders*', lasting=datetime.timedelta(seconds=60), messages=1000)
-    """
-    kind = KINDS.get(str(options.get("kind")))
-    if kind is None:
-        raise HeadraceError(f'unknown kind of alert "{options.get("kind")}"', hint=f"There are: {', '.join(KINDS)}.")
-    values = {name: value for name, value in options.items() if name != "kind"}
-    known = kind.__dataclass_fields__
-    for name, value in values.items():
-        if name not in known:
-            raise HeadraceError(
-                f'an alert of kind "{options["kind"]}" has no option "{name}"', hint=f"It has: {', '.join(known)}."
-            )
-        if known[name].type is timedelta or "timedelta" in str(known[name].type):
-            duration = parse_duration(str(value))
-            if duration is None:
-                raise HeadraceError(f'"{value}" is not a duration', hint="Write it as 5 minutes.")
-            values[name] = duration
-        elif known[name].type in (int, float):
-            values[name] = _number(name, value, known[name].type)
-        elif not isinstance(value, str) or not value.strip():
-            raise HeadraceError(f'the option "{name}" of an alert is a text')
-    lacking = [each.name for each in fields(kind) if each.default is MISSING and each.name not in values]
-    if lacking:
-        raise HeadraceError(
-            f'an alert of kind "{options["kind"]}" lacks {" and ".join(lacking)}',
-            detail=f"It has the options {', '.join(known)}.",
-            hint=f"Say {lacking[0]}, too.",
-        )
-    return kind(**values)
-
-
-def options_of(rule: Rule) -> dict[str, Any]:
-    """Return a rule as plain options, as `rule_of` takes them; what is as usual is left out.
-
-    >>> options_of(LagAbove(name="behind", messages=1000, lasting=timedelta(minutes=1)))
-    {'name': 'behind', 'kind': 'lag', 'messages': 1000, 'lasting': '1 minute'}
-    """
-    kind = next(word for word, each in KINDS.items() if type(rule) is each)
-    found: dict[str, Any] = {"name": rule.name, "kind": kind}
-    usual = {each.name: each.default for each in fields(rule)}
-    for name in sorted(usual, key=lambda each: (each in {"job", "lasting"}, list(usual).index(each))):
-        value = getattr(rule, name)
-        if name != "name" and value != usual[name]:
-            found[name] = duration_text(value) if isinstance(value, timedelta) else value
-    return found
-
-
-def _number(name: str, value: Any, kind: Any) -> int | float:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if not (whole or (kind is float and isinstance(value, float))) or not 0 <= value < 2**53:
-        raise HeadraceError(f'the option "{name}" of an alert is a number, and not below nought')
-    found: int | float = value
-    return found

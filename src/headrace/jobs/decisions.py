@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from headrace.jobs.folder import Outcome, Phase
 from headrace.jobs.reports import Cause, Report
-from headrace.jobs.states import FINAL, State
+from headrace.jobs.states import FINAL, RUNS, State
 
 __all__ = [
     "Action",
@@ -27,6 +27,7 @@ __all__ = [
     "Wanted",
     "decide",
     "delay",
+    "has_settled",
     "not_launched",
 ]
 
@@ -212,7 +213,8 @@ def _living(job: Facts, seen: Seen, limits: Limits) -> tuple[Action, ...]:
         return ()
     late = seen.silence > limits.degraded_after
     if job.state is State.RUNNING and late:
-        return (Move(State.DEGRADED, f"no heartbeat for {seen.silence.total_seconds():.0f} s"),)
+        waits = 0 if seen.in_state > limits.settled_after else None
+        return (Move(State.DEGRADED, f"no heartbeat for {seen.silence.total_seconds():.0f} s", waits=waits),)
     if job.state is State.DEGRADED and not late:
         return (Move(State.RUNNING, "running"),)
     return ()
@@ -252,9 +254,13 @@ def _ended(
     if outcome.cause is Cause.USER:
         return (Move(State.FAILED, error.message, error),)
     if outcome.cause is Cause.SURROUNDINGS:
-        settled = job.state is not State.STARTING and job.since is not None and now - job.since > limits.settled_after
-        return (_later(0 if settled else job.waits, error, now, limits),)
+        return (_later(0 if has_settled(job, now, limits) else job.waits, error, now, limits),)
     return (_again(job, error, now, limits),)
+
+
+def has_settled(job: Facts, now: datetime, limits: Limits) -> bool:
+    """Say whether a job has run for so long that it has got over what held it up before."""
+    return job.state in RUNS and job.since is not None and now - job.since > limits.settled_after
 
 
 def not_launched(job: Facts, error: Report, now: datetime, limits: Limits) -> Move:
@@ -276,7 +282,7 @@ def _again(job: Facts, error: Report, now: datetime, limits: Limits) -> Move:
         return Move(State.FAILED, reason, error, restarts=recent)
     wait = delay(len(recent), limits)
     reason = f"{error.message}; starts again in {wait.total_seconds():.0f} s"
-    return Move(State.RESTARTING, reason, error, launch_at=now + wait, restarts=(*recent, now))
+    return Move(State.RESTARTING, reason, error, launch_at=now + wait, restarts=(*recent, now), waits=0)
 
 
 def delay(before: int, limits: Limits) -> timedelta:

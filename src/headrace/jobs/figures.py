@@ -31,8 +31,10 @@ class Figures:
     dead: int
     latency: timedelta | None = None
     """The longest that a row of the last batch can have waited, from when it came until its result was published."""
+    state_memory: int = 0
+    """How much memory the stores of state use; ``state_bytes`` is what they hold."""
     operators: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """Rows, updated rows, bytes and seconds of the last batch of each operator that keeps state."""
+    """Rows, updated rows, bytes, memory and seconds of the last batch of each operator that keeps state."""
     behind: int | None = None
     """How many messages of Kafka are still to be read, if it reads any."""
     rows_of: Mapping[str, int] = field(default_factory=dict)
@@ -49,6 +51,10 @@ class Figures:
     """What the last batch measured that the application observes, by observation and figure."""
     observed_totals: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Those of these figures that can be added up, of all batches so far."""
+    timed: tuple[str, ...] | None = None
+    """The streams that hold its watermark while they send nothing, None if that is not known."""
+    under_way: timedelta = timedelta(0)
+    """For how long a batch has been under way, nought between two; in real-time mode beyond what it should last."""
     idle: bool = False
     """Whether it found nothing more to read when it last looked."""
 
@@ -81,6 +87,7 @@ class Meter:
             lag=None if progress.watermark_at is None else now - progress.watermark_at,
             state_rows=progress.state_rows,
             state_bytes=progress.state_bytes,
+            state_memory=progress.state_memory,
             late=progress.late,
             dead=progress.dead,
             operators={name: dict(values) for name, values in progress.operators.items()},
@@ -95,6 +102,8 @@ class Meter:
             positions=dict(progress.positions),
             observed={name: dict(values) for name, values in progress.observed.items()},
             observed_totals={name: dict(values) for name, values in progress.observed_totals.items()},
+            timed=progress.timed,
+            under_way=progress.under_way,
             idle=progress.idle,
         )
 
@@ -102,7 +111,8 @@ class Meter:
 def as_dict(figures: Figures) -> dict[str, Any]:
     """Return figures as JSON can hold them: seconds for durations, ISO 8601 for instants."""
     plain = {name: getattr(figures, name) for name in Figures.__dataclass_fields__}
-    plain["batch_time"] = figures.batch_time.total_seconds()
+    for name in ("batch_time", "under_way"):
+        plain[name] = getattr(figures, name).total_seconds()
     for name, value in (("lag", figures.lag), ("latency", figures.latency)):
         plain[name] = None if value is None else value.total_seconds()
     plain["watermark_at"] = None if figures.watermark_at is None else figures.watermark_at.isoformat()
@@ -129,6 +139,7 @@ def from_dict(plain: Mapping[str, Any]) -> Figures:
         lag=_seconds(plain.get("lag")),
         state_rows=int(plain.get("state_rows", 0)),
         state_bytes=int(plain.get("state_bytes", 0)),
+        state_memory=int(plain.get("state_memory", 0)),
         late=int(plain.get("late", 0)),
         dead=int(plain.get("dead", 0)),
         operators=_tables(plain.get("operators")),
@@ -140,6 +151,8 @@ def from_dict(plain: Mapping[str, Any]) -> Figures:
         positions=_counts(plain.get("positions")),
         observed=_tables(plain.get("observed")),
         observed_totals=_tables(plain.get("observed_totals")),
+        timed=None if plain.get("timed") is None else tuple(map(str, plain["timed"])),
+        under_way=timedelta(seconds=float(plain.get("under_way", 0))),
         idle=bool(plain.get("idle", False)),
     )
 

@@ -78,6 +78,17 @@ class Follower:
         return follower
 
     @classmethod
+    def from_last(cls, log: Path, lines: int) -> "Follower":
+        """Return a follower that begins with the last lines, also those in older files, and maybe some before them."""
+        follower = cls(log)
+        with _alone(log, fcntl.LOCK_SH):
+            found, number = _from(log, 0).count(b"\n"), 1
+            while found < lines and number <= KEPT:
+                found, number = found + _from(_numbered(log, number), 0).count(b"\n"), number + 1
+            follower._older = _identity(_numbered(log, number))
+        return follower
+
+    @classmethod
     def from_place(cls, log: Path, place: str) -> "Follower":
         """Return a follower that goes on from a place that `place` gave; one that cannot be read begins anew."""
         follower = cls(log)

@@ -9,7 +9,7 @@ from prometheus_client.registry import Collector
 
 from headrace.jobs.figures import Figures
 from headrace.jobs.model import Job
-from headrace.jobs.states import State
+from headrace.jobs.states import RUNS, State
 
 __all__ = ["CONTENT_TYPE", "Sample", "exposition"]
 
@@ -23,12 +23,17 @@ class Sample:
     job: Job
     figures: Sequence[Figures] = ()
 
+    @property
+    def current(self) -> Sequence[Figures]:
+        """The figures that are those of now; a driver that has ended leaves its last ones behind."""
+        return self.figures if self.job.state in RUNS else ()
+
 
 def exposition(samples: Iterable[Sample]) -> bytes:
     """Return the figures of all jobs in Prometheus' text form.
 
-    Counters begin at nought with every driver, which Prometheus takes for a restart. Outputs that are one query are one
-    series, named after all of them.
+    Counters begin at nought with every driver, which Prometheus takes for a restart; gauges are there while a driver
+    runs. Outputs that are one query are one series, named after all of them.
     """
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Figures(list(samples)))
@@ -73,13 +78,18 @@ _GAUGES = {
     "out_per_second": ("headrace_rows_out_per_second", "Rows published per second, over the last seconds."),
     "batch": ("headrace_batch", "The number of the last batch."),
     "batch_time": ("headrace_batch_seconds", "How long the last batch took."),
+    "under_way": (
+        "headrace_batch_under_way_seconds",
+        "For how long a batch has been under way, 0 between two; in real-time mode beyond the checkpoint interval.",
+    ),
     "latency": (
         "headrace_latency_seconds",
         "The longest that a row of the last batch can have waited, from when it came until its result was published.",
     ),
     "lag": ("headrace_watermark_lag_seconds", "How far the watermark is behind the clock."),
     "state_rows": ("headrace_state_rows", "Rows of state."),
-    "state_bytes": ("headrace_state_bytes", "Memory that state uses."),
+    "state_bytes": ("headrace_state_bytes", "The size of state, as it is stored."),
+    "state_memory": ("headrace_state_memory_bytes", "Memory that the stores of state use."),
     "behind": ("headrace_messages_behind", "Messages of Kafka that are still to be read."),
 }
 
@@ -93,7 +103,7 @@ def _of_outputs(samples: Sequence[Sample]) -> Iterator[Metric]:
     ]
     for field, family in families:
         for sample in samples:
-            for figures in sample.figures:
+            for figures in sample.current if field in _GAUGES else sample.figures:
                 value = getattr(figures, field)
                 if value is not None:
                     number = value.total_seconds() if hasattr(value, "total_seconds") else float(value)
@@ -104,7 +114,8 @@ def _of_outputs(samples: Sequence[Sample]) -> Iterator[Metric]:
 _OPERATORS = {
     "rows": ("headrace_operator_state_rows", "Rows in the state of an operator."),
     "updated": ("headrace_operator_state_rows_updated", "Rows of its state that the last batch has changed."),
-    "bytes": ("headrace_operator_state_bytes", "Memory that the state of an operator uses."),
+    "bytes": ("headrace_operator_state_bytes", "The size of an operator's state, as it is stored."),
+    "memory": ("headrace_operator_state_memory_bytes", "Memory that the store of an operator's state uses."),
     "seconds": ("headrace_operator_state_seconds", "Time of all tasks that the last batch spent on its state."),
 }
 
@@ -113,7 +124,7 @@ def _of_operators(samples: Sequence[Sample]) -> Iterator[Metric]:
     for field, (name, text) in _OPERATORS.items():
         family = GaugeMetricFamily(name, text, labels=["job", "output", "operator"])
         for sample in samples:
-            for figures in sample.figures:
+            for figures in sample.current:
                 for operator, values in figures.operators.items():
                     family.add_metric([sample.job.name, figures.name, operator], values.get(field, 0.0))
         yield family
@@ -134,6 +145,7 @@ def _of_streams(samples: Sequence[Sample]) -> Iterator[Metric]:
                 rows.add_metric([sample.job.name, figures.name, stream], count)
             for stream, count in figures.dead_of.items():
                 dead.add_metric([sample.job.name, figures.name, stream], count)
+        for figures in sample.current:
             for place, count in figures.behind_of.items():
                 topic, _, partition = place.rpartition(":")
                 behind.add_metric([sample.job.name, figures.name, topic, partition], count)
@@ -148,11 +160,12 @@ def _observed(samples: Sequence[Sample]) -> Iterator[Metric]:
     last = GaugeMetricFamily("headrace_observed", "What OBSERVE measured in the last batch.", labels=labels)
     total = CounterMetricFamily("headrace_observed", "What OBSERVE has counted or summed so far.", labels=labels)
     for sample in samples:
-        for figures in sample.figures:
+        for figures in sample.current:
             for name, values in figures.observed.items():
                 for figure, value in values.items():
                     if value is not None:
                         last.add_metric([sample.job.name, name, figure], value)
+        for figures in sample.figures:
             for name, sums in figures.observed_totals.items():
                 for figure, value in sums.items():
                     total.add_metric([sample.job.name, name, figure], value)

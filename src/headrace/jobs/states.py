@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-__all__ = ["FINAL", "HOLDING", "MOVES", "IllegalMove", "State", "is_legal", "move"]
+__all__ = ["FINAL", "HOLDING", "MOVES", "RUNS", "IllegalMove", "State", "is_legal", "move"]
 
 
 class State(StrEnum):
@@ -43,6 +43,10 @@ FINAL = frozenset({State.STOPPED, State.FINISHED, State.FAILED})
 
 HOLDING = frozenset({State.STARTING, State.RUNNING, State.DEGRADED, State.RESTARTING, State.STOPPING})
 """In these a job has its cores and memory, or keeps them for its next driver."""
+
+
+RUNS = frozenset({State.RUNNING, State.DEGRADED})
+"""In these a driver runs, and its figures are those of now."""
 
 
 class IllegalMove(Exception):

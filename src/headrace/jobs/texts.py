@@ -10,7 +10,7 @@ from headrace.application import Application
 from headrace.catalog.imports import Import
 from headrace.catalog.objects import Stream, Table
 from headrace.connectors.files.options import FilesSink, FilesSource, FilesTable
-from headrace.connectors.kafka.options import KafkaReading, KafkaSink
+from headrace.connectors.kafka.options import KafkaReading, KafkaSink, KafkaSource
 from headrace.errors import HeadraceError, PlanError, shallow
 from headrace.jobs.model import Version
 from headrace.language import fill
@@ -86,6 +86,8 @@ def used_by(plan: Plan, directory: Path) -> list[str]:
         if isinstance(options, KafkaReading):
             brokers = _brokers(options.bootstrap_servers)
             found += [f"topic {brokers}/{topic}" for topic in options.topic or ()]
+            if isinstance(options, KafkaSource) and options.topic_pattern is not None:
+                found.append(f"topics {brokers}/{options.topic_pattern}")
         elif isinstance(options, FilesSource | FilesTable):
             found.append(f"files {_path(options.path, directory)}")
     return sorted(set(found))
@@ -96,9 +98,15 @@ def feeds(provided: str, used: str) -> bool:
 
     >>> feeds("files /out", "files /out/*.json"), feeds("files /out", "files /outer"), feeds("topic b/x", "topic b/x")
     (True, False, True)
+    >>> feeds("topic b/bids-eu", "topics b/bids-.*"), feeds("topic b/bids", "topics b/bids-.*")
+    (True, False)
     """
     if provided == used:
         return True
+    if provided.startswith("topic ") and used.startswith("topics "):
+        brokers, _, topic = provided.removeprefix("topic ").partition("/")
+        of, _, pattern = used.removeprefix("topics ").partition("/")
+        return brokers == of and re.fullmatch(pattern, topic) is not None
     return provided.startswith("files ") and used.startswith(provided.rstrip("/") + "/")
 
 

@@ -32,11 +32,16 @@ class Progress:
     watermark_at: datetime | None = None
     state_rows: int = 0
     state_bytes: int = 0
+    """How much state there is, as it is stored."""
+    state_memory: int = 0
+    """How much memory the stores of state use, for rows and for what they keep at hand of their files."""
     operators: dict[str, dict[str, float]] = field(default_factory=dict)
     """What the last batch did to the state of each operator that keeps some: by the name of its pattern, the others by
     number and Spark's name."""
     state_names: list[str | None] = field(default_factory=list)
     """The names of these operators, in the order in which Spark reports them; None where they have no better one."""
+    timed: tuple[str, ...] = ()
+    """The streams that hold the watermark while they send nothing."""
     seen: dict[str, int] = field(default_factory=dict)
     """Rows of each stream so far."""
     dead_of: dict[str, int] = field(default_factory=dict)
@@ -51,10 +56,25 @@ class Progress:
     """Which figures can be: pairs of an observation and a figure."""
     idle: bool = False
     """Whether the query found nothing more to read when it last looked."""
+    under_way: timedelta = timedelta(0)
+    """For how long a batch has been under way, beyond what it is meant to last; nought between two."""
+    lasts: timedelta = timedelta(0)
+    """How long a batch is meant to last: in real-time mode it reads on for so long."""
     lag: dict[str, int] = field(default_factory=dict)
     """How many messages each `topic:partition` holds that were not read by the last batch."""
     _before: tuple[datetime, datetime] | None = None
     """When the last batch began and ended."""
+    _begun: tuple[int, timedelta] | None = None
+    """The batch before the one that is under way, and when that was first seen, in time that only passes."""
+
+    def look(self, busy: bool, passed: timedelta) -> None:
+        """Take in whether a batch is under way now."""
+        if not busy:
+            self._begun = None
+        elif self._begun is None or self._begun[0] != self.batch:
+            self._begun = self.batch, passed
+        begun = passed if self._begun is None else self._begun[1]
+        self.under_way = max(timedelta(0), passed - begun - self.lasts)
 
     def take(self, report: dict[str, Any]) -> None:
         """Take in one report; a report seen before changes nothing."""
@@ -67,7 +87,8 @@ class Progress:
         operators = report.get("stateOperators") or []
         self.late += sum(int(each.get("numRowsDroppedByWatermark") or 0) for each in operators)
         self.state_rows = sum(int(each.get("numRowsTotal") or 0) for each in operators)
-        self.state_bytes = sum(int(each.get("memoryUsedBytes") or 0) for each in operators)
+        self.state_bytes = sum(_stored(each) for each in operators)
+        self.state_memory = sum(int(each.get("memoryUsedBytes") or 0) for each in operators)
         self._take_operators(operators)
         watermark = (report.get("eventTime") or {}).get("watermark")
         if watermark is not None:
@@ -144,13 +165,20 @@ class Progress:
             self.dead_of[stream] = self.dead_of.get(stream, 0) + dead
 
 
+def _stored(operator: dict[str, Any]) -> int:
+    """Return the bytes of one operator's state: those of its files, or of memory as long as there are none."""
+    files = (operator.get("customMetrics") or {}).get("rocksdbSstFileSize")
+    return int(files or operator.get("memoryUsedBytes") or 0)
+
+
 def _of(operator: dict[str, Any]) -> dict[str, float]:
     """Return the figures of one operator's state: rows that it has and has just changed, bytes, and seconds spent."""
     spent = ("allUpdatesTimeMs", "allRemovalsTimeMs", "commitTimeMs")
     return {
         "rows": float(operator.get("numRowsTotal") or 0),
         "updated": float(operator.get("numRowsUpdated") or 0),
-        "bytes": float(operator.get("memoryUsedBytes") or 0),
+        "bytes": float(_stored(operator)),
+        "memory": float(operator.get("memoryUsedBytes") or 0),
         "seconds": sum(float(operator.get(each) or 0) for each in spent) / 1000,
     }
 

@@ -80,6 +80,12 @@ def streams_of(step: Step) -> tuple[Stream, ...]:
     return tuple(found.values())
 
 
+def timed_streams(step: Step) -> tuple[str, ...]:
+    """Return the streams that hold the watermark while they send nothing: those with one that follows no clock."""
+    streams = streams_of(step)
+    return tuple(each.name.lower() for each in streams if each.watermark is not None and idle_after(each) is None)
+
+
 @dataclass(slots=True)
 class Run:
     """An application while it runs: its outputs, and what moves their watermarks."""
@@ -124,6 +130,7 @@ class Run:
         if self.lowering.parted and isinstance(publish, KafkaOutput):
             publish.named = self.lowering.parts()
         running = Running(output, frame, publish, self.place, trigger, frame.isStreaming, real_time=real_time)
+        running.progress.timed = timed_streams(step)
         running.late, running.state_names = self.lowering.late, self.lowering.state_names
         self.outputs.append(running)
         return running
@@ -153,6 +160,7 @@ class Run:
         forgets = not self.place.bounded and any(output.view and output.view.ttl for output in outputs)
         trigger = {"processingTime": FORGETTING} if forgets else trigger
         running = Running(named, frame, publish, self.place, trigger, folder=query_folder(outputs), forgets=forgets)
+        running.progress.timed = timed_streams(together.step)
         running.late, running.state_names = self.lowering.late, self.lowering.state_names
         self.outputs.append(running)
         return running

@@ -96,6 +96,7 @@ class Running:
             raise TypeError("only a Kafka sink runs in real-time mode")
         for log in ("offsets", "commits"):  # Spark takes what a kill left there for a first batch that was finished
             (self.checkpoint / log).sweep()
+        self.progress.lasts = timedelta(milliseconds=int(self.trigger["realTime"].split()[0]))
         writer = self.publish.stream(self.frame).outputMode("update")
         writer = writer.option("checkpointLocation", self.checkpoint.path).trigger(**self.trigger)
         try:
@@ -126,6 +127,8 @@ class Running:
                         self.progress.observe(plain)
                         plain["timestamp"] = None  # a batch of minutes says nothing of its rows
                     self.progress.take(plain)
+                busy = status["isTriggerActive"] and status["message"].startswith(_BUSY)
+                self.progress.look(busy, timedelta(seconds=time.monotonic()))
                 self.progress.late_counted(sum(int(each.value()) for each in self.late))
         return self.progress
 
@@ -192,7 +195,7 @@ class Running:
         waits, it is not waited for: the next start publishes its rows again, as after a crash.
         """
         if self.real_time:
-            lasts = timedelta(milliseconds=int(self.trigger["realTime"].split()[0]))
+            lasts = self.progress.lasts
             patience = patience + lasts if lasts <= patience else timedelta(0)
         if self.query is None or not self.query.isActive:
             return
@@ -224,9 +227,11 @@ def _interval(trigger: dict[str, Any]) -> timedelta:
     return parse_duration(str(trigger.get("processingTime", ""))) or timedelta(0)
 
 
+_BUSY = ("Processing new data", "No new data but cleaning up state")
+"""What Spark says of a query while a batch is under way."""
 _OF_AN_OPERATOR = (
     "operatorName", "numRowsTotal", "numRowsUpdated", "numRowsDroppedByWatermark", "memoryUsedBytes",
-    "allUpdatesTimeMs", "allRemovalsTimeMs", "commitTimeMs",
+    "allUpdatesTimeMs", "allRemovalsTimeMs", "commitTimeMs", "customMetrics",
 )  # fmt: skip
 
 

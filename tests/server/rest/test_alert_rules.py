@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from headrace.errors import HeadraceError
-from headrace.jobs.alerts import CrashLoop, LagAbove, StateGrowth, options_of, rule_of
+from headrace.jobs.rules import CrashLoop, LagAbove, StateGrowth, options_of, rule_of
 from headrace.jobs.states import State
 from headrace.records.database import Database
 from headrace.server.access.decisions import SYSTEM
@@ -30,6 +30,7 @@ def test_people_make_rules_that_count_at_once_and_after_a_restart(
     rule = LagAbove(name="far behind", job="shop", messages=1000, lasting=timedelta(minutes=1))
     assert rule in server.services.alerts.alarms.rules
     assert names(viewer) == {
+        "batch stuck": "standard",
         "crash loop": "standard",
         "dead rows": "standard",
         "far behind": "server",
@@ -134,6 +135,19 @@ def test_alerts_of_all_jobs(server: RestServer, admin: Visitor, developer: Visit
     assert alert["over_at"] is not None
     admin.patch("/access/job/bad", {"restricted": True})
     assert viewer.get("/alerts", params={"over": True}).json()["items"] == []
+
+
+def test_what_holds_for_long_is_listed_however_much_came_since(
+    server: RestServer, developer: Visitor, viewer: Visitor
+) -> None:
+    server.submit(developer, "bad", behave="user-error")
+    server.go_until("bad", State.FAILED)
+    alarms = server.services.alerts.alarms
+    alarms.look(server.services.jobs.samples(SYSTEM))
+    [alert] = viewer.get("/alerts").json()["items"]
+    alarms.recent.clear()
+    assert viewer.get("/alerts").json()["items"] == [alert]
+    assert developer.post(f"/jobs/bad/alerts/{alert['id']}/acknowledge").status_code == 200
 
 
 def test_rules_are_kept_on_every_database(database_url: str, tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from headrace.jobs.alerts import Alert, CrashLoop, DeadRows, LagAbove, Rule, StateGrowth, WatermarkStuck
+from headrace.jobs.alerts import Alert
 from headrace.jobs.figures import Figures
+from headrace.jobs.rules import BatchStuck, CrashLoop, DeadRows, LagAbove, Rule, StateGrowth, WatermarkStuck
 from headrace.jobs.states import State
 from headrace.server.access.decisions import SYSTEM
 from headrace.server.services.alerts import Alerts
@@ -20,7 +21,7 @@ FIGURES = Figures(
     "totals", 7, 60, 3.0, 6, 1.0, timedelta(seconds=1), AT, timedelta(0), 12, 3400, 0, 2,
     operators={"0 stateStoreSave": {"rows": 12, "bytes": 3400}},
     rows_of={"s": 60}, in_per_second_of={"s": 3.0}, dead_of={"s": 2},
-    behind_of={"t:0": 5, "t:1": 90}, positions={"t:0": 10, "t:1": 20},
+    behind_of={"t:0": 5, "t:1": 90}, positions={"t:0": 10, "t:1": 20}, under_way=timedelta(minutes=20),
 )  # fmt: skip
 
 
@@ -54,6 +55,11 @@ CASES = [
         LagAbove(name="r", messages=1),
         ("output", "topic", "partition", "next_offset", "messages_behind"),
         [("totals", "t", "1", 20, 90), ("totals", "t", "0", 10, 5)],
+    ),
+    (
+        BatchStuck(name="r"),
+        ("output", "last_batch", "seconds_it_took", "seconds_under_way"),
+        [("totals", 7, 1.0, 1200.0)],
     ),
     (
         StateGrowth(name="r"),

@@ -8,12 +8,12 @@ from typing import Literal
 from headrace.errors import HeadraceError
 from headrace.jobs import figures as job_figures
 from headrace.jobs import model
-from headrace.jobs.alerts import CrashLoop, DeadRows, LagAbove, Rule, StateGrowth, WatermarkStuck
 from headrace.jobs.decisions import Limits
 from headrace.jobs.last_rows import LastRow
 from headrace.jobs.rebuilding import Phase
 from headrace.jobs.rebuilds import Rebuild
 from headrace.jobs.reports import Report
+from headrace.jobs.rules import BatchStuck, CrashLoop, DeadRows, LagAbove, Rule, StateGrowth, WatermarkStuck
 from headrace.jobs.states import FINAL
 from headrace.jobs.upgrade import Fate
 from headrace.plan.outputs import Output as PlannedOutput
@@ -57,6 +57,7 @@ _VERDICTS: dict[Fate, Literal["kept", "rebuilt", "new", "dropped"]] = {
 _METRICS: dict[type[Rule], str] = {
     LagAbove: "behind",
     WatermarkStuck: "lag",
+    BatchStuck: "batch_time",
     DeadRows: "dead",
     StateGrowth: "state_bytes",
 }

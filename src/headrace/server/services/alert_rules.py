@@ -8,7 +8,8 @@ from typing import Any, Literal
 from sqlalchemy import select
 
 from headrace.errors import HeadraceError
-from headrace.jobs.alerts import Alarms, Rule, options_of, rule_of
+from headrace.jobs.alarms import Alarms
+from headrace.jobs.rules import Rule, options_of, rule_of
 from headrace.records.base import Clock
 from headrace.records.database import Database
 from headrace.records.server_tables import AlertRuleRow

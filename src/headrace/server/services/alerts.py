@@ -11,7 +11,9 @@ from urllib.parse import urlsplit
 import yaml
 
 from headrace.errors import HeadraceError
-from headrace.jobs.alerts import Alarms, Alert, CrashLoop, DeadRows, Rule, StateGrowth, WatermarkStuck, rule_of
+from headrace.jobs.alarms import Alarms
+from headrace.jobs.alerts import Alert
+from headrace.jobs.rules import BatchStuck, CrashLoop, DeadRows, Rule, StateGrowth, WatermarkStuck, rule_of
 from headrace.records.base import Clock
 from headrace.records.database import Database
 from headrace.records.server_tables import AcknowledgedRow
@@ -27,6 +29,7 @@ STANDARD: tuple[Rule, ...] = (
     CrashLoop(name="crash loop"),
     DeadRows(name="dead rows"),
     WatermarkStuck(name="watermark stuck"),
+    BatchStuck(name="batch stuck"),
     StateGrowth(name="state growth"),
 )
 """The rules of a server that is given none."""
@@ -112,7 +115,8 @@ class Alerts:
     def _seen(self, jobs: set[str]) -> list[SeenAlert]:
         recent = list(self.alarms.recent)
         ends = [each for each in recent if not each.firing and each.job in jobs]
-        begun = [each for each in recent if each.firing and each.job in jobs]
+        known = dict.fromkeys([*recent, *self.alarms.firing])  # what holds is older than what is remembered, at times
+        begun = [each for each in known if each.firing and each.job in jobs]
         with self._database.reading() as session:
             noted = {each: session.get(AcknowledgedRow, _id(each)) for each in begun}
         seen = [

@@ -1,12 +1,12 @@
-"""An alert goes in; the facts behind it come out as rows: dead records, sources, errors, partitions or operators."""
+"""An alert goes in; the facts behind it come out as rows: of dead records, sources, errors, batches and the like."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.jobs.alerts import CrashLoop, DeadRows, LagAbove, Rule, StateGrowth, WatermarkStuck
 from headrace.jobs.figures import Figures
 from headrace.jobs.model import Event
+from headrace.jobs.rules import BatchStuck, CrashLoop, DeadRows, LagAbove, Rule, StateGrowth, WatermarkStuck
 from headrace.server.access.decisions import Who
 from headrace.server.services.alerts import Alerts
 from headrace.server.services.job_reading import JobReading
@@ -78,6 +78,12 @@ def _measured(rule: Rule, figures: Sequence[Figures]) -> Evidence:
                 for stream, rows in each.rows_of.items()
             ]
             return _cut(("output", "source", "rows_so_far", "rows_per_second", "watermark"), rows)
+        case BatchStuck():
+            last = [
+                (each.name, each.batch, each.batch_time.total_seconds(), each.under_way.total_seconds())
+                for each in figures
+            ]
+            return _cut(("output", "last_batch", "seconds_it_took", "seconds_under_way"), last)
         case LagAbove():
             behind = [
                 (each.name, *place.rpartition(":")[::2], each.positions.get(place), n)

@@ -106,8 +106,9 @@ async def follow_figures(jobs: Jobs, job: Job, after: str | None = None) -> Asyn
 async def follow_log(folder: JobFolder, lines: int, after: str | None = None) -> AsyncIterator[Happening]:
     """Yield the last lines of a log, or those after a mark, then new ones as they are written."""
     place = after if after is not None and _PLACE.fullmatch(after) else None  # what is too long is in no file
-    follower = Follower.from_place(folder.log_path, place or "")
     first = place is None
+    begin = partial(Follower.from_last, lines=lines) if place is None else partial(Follower.from_place, place=place)
+    follower = await to_thread.run_sync(begin, folder.log_path)
     while True:
         found: Sequence[str] = await to_thread.run_sync(follower.read)
         if first:

@@ -9,7 +9,8 @@ from datetime import timedelta
 from pathlib import Path
 
 from headrace.errors import HeadraceError
-from headrace.jobs.alerts import Alarms, Alert
+from headrace.jobs.alarms import Alarms
+from headrace.jobs.alerts import Alert
 from headrace.jobs.clock import Clock, system_clock
 from headrace.jobs.hands import Hands
 from headrace.jobs.jobs import Jobs

@@ -7,7 +7,7 @@ from nicegui import ui
 
 from headrace.connectors.durations import duration_text
 from headrace.errors import HeadraceError
-from headrace.jobs.alerts import KINDS, rule_of
+from headrace.jobs.rules import KINDS, rule_of
 from headrace.server.console.formatting import address, ago, instant
 from headrace.server.console.layout import Console, page
 from headrace.server.console.pages.forms import form

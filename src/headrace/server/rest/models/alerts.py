@@ -9,7 +9,7 @@ from headrace.server.rest.models.fields import Wish
 
 __all__ = ["AlertRule", "AlertRuleWish"]
 
-Kind = Literal["lag", "watermark-stuck", "dead-rows", "crash-loop", "state-growth"]
+Kind = Literal["lag", "watermark-stuck", "batch-stuck", "dead-rows", "crash-loop", "state-growth"]
 Duration = Annotated[str, Field(min_length=1, max_length=60, pattern=r"^[ -~]+$", examples=["5 minutes"])]
 Count = Annotated[int, Field(ge=0, le=2**53 - 1)]
 
