@@ -6,11 +6,12 @@ Each pattern runs to its end in one warm session, its rows computed and thrown a
 from the call to its return, planning and the start of the query included; `job_seconds` is of the batches alone, as
 Spark reports it, and events_per_s goes by it. It does so twice: over one file, which one batch takes whole, with
 nothing to remember; and as a stream, `in_batches`, over the same events in several files, one to a batch, with state,
-watermark and timers. --data keeps the events for the next time. --peers names a folder with cep/flink_cep.py and flink/v/, Flink's environment, which then searches for the same patterns in the same files, with
-one and with two subtasks, of which the better counts, between two turns of ours, as many rounds of each. Its figures
-mean the same: `seconds` with planning and start, `job_seconds` as Flink reports it. The engines must find as many
-matches, or the ratios mean nothing. `ratio` is of the jobs alone, `ratio_in_all` of the seconds, `ratio_in_batches` of
-the jobs where ours is the stream.
+watermark and timers. --data keeps the events for the next time. --peers names a folder with cep/flink_cep.py and
+flink/v/, Flink's environment, which then searches for the same patterns in the same events, with one and with two
+subtasks, of which the better counts, between two turns of ours, as many rounds of each. Its figures mean the same:
+`seconds` with planning and start, `job_seconds` as Flink reports it. The engines must find as many matches, or the
+ratios mean nothing. `ratio` is of the jobs alone, `ratio_in_all` of the seconds, `ratio_in_batches` of the jobs where
+ours is the stream.
 """
 
 import argparse
