@@ -64,6 +64,7 @@ def matches(below: DataFrame, step: Match, place: Place, limit: int, late: Any, 
             {
                 **_told(step, rows),
                 "name": name,
+                "ended_at": ENDED_AT if place.controlled else None,
                 "limit": limit,
                 "whole": whole,
                 "judged": not step.arrival and is_judged(step.input, step.span),
@@ -199,7 +200,6 @@ def _told(step: Match, rows: DataFrame) -> dict[str, Any]:
         "skip_to": list(step.skip_to),
         "within": -1 if step.within is None else step.within // timedelta(microseconds=1),
         "timeouts": step.timeouts,
-        "ended_at": ENDED_AT,
     }
 
 

@@ -13,6 +13,9 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
  * is known with the first row that leaves no better way, however rows were cut into batches.
  */
 final class Matcher {
+  /** The watermark that no stream reaches. */
+  static final long NEVER = Long.MAX_VALUE;
+
   private final Search search;
   private final Program program;
   private final Conditions conditions;
@@ -94,7 +97,7 @@ final class Matcher {
     }
     if (ended) {
       end(attempt);
-    } else if (!search.arrival() && deadline != Long.MAX_VALUE && watermark * 1000 >= deadline) {
+    } else if (!search.arrival() && deadline != NEVER && watermark * 1000 >= deadline) {
       expire(attempt, false);
     }
   }
@@ -102,14 +105,14 @@ final class Matcher {
   /** Return the time, in microseconds, at which an attempt has run out of time; of rows without a time, at once. */
   private long deadline(Work work, Attempt attempt) {
     if (search.within() < 0) {
-      return Long.MAX_VALUE;
+      return NEVER;
     }
     UnsafeRow first = work.rows.get(attempt.start);
     return first.isNullAt(search.time()) ? Long.MIN_VALUE : first.getLong(search.time()) + search.within();
   }
 
   private boolean isTooLate(UnsafeRow row, long deadline) {
-    return deadline != Long.MAX_VALUE && (row.isNullAt(search.time()) || row.getLong(search.time()) >= deadline);
+    return deadline != NEVER && (row.isNullAt(search.time()) || row.getLong(search.time()) >= deadline);
   }
 
   private void take(Work work, Attempt attempt, UnsafeRow row) {
@@ -253,21 +256,21 @@ final class Matcher {
     };
   }
 
-  /** Return the watermark, in milliseconds, at which a key must be looked at again though no row came; negative: none. */
+  /** Return the watermark, in milliseconds, at which a key must be looked at again though no row came. */
   long due(Work work) {
-    long soonest = Long.MAX_VALUE;
+    long soonest = NEVER;
     for (Attempt attempt : work.attempts) {
       if (!search.arrival()
           && attempt.partials.stream().anyMatch(each -> program.kind[each.at()] == Program.ROW)
           && attempt.read == work.rows.end()) {
         long deadline = deadline(work, attempt);
-        soonest = Math.min(soonest, deadline == Long.MAX_VALUE ? deadline : -Math.floorDiv(-deadline, 1000L));
+        soonest = Math.min(soonest, deadline == NEVER ? NEVER : -Math.floorDiv(-deadline, 1000L));
       }
     }
     if (work.attempts.stream().anyMatch(each -> each.found || waits(work, each))) {
       soonest = Math.min(soonest, search.endedAt());
     }
-    return soonest == Long.MAX_VALUE ? -1 : soonest;
+    return soonest;
   }
 
   /** Say whether the end of the input can give something of an attempt that has found nothing yet. */

@@ -159,15 +159,24 @@ final class PatternOperator extends StatefulProcessor<byte[], Row, Row> {
       work.update(now.write());
     }
     if (timed) {
-      call(matcher.due(now));
+      long next = matcher.due(now);
+      if (next == Matcher.NEVER) {
+        callNoMore();
+      } else {
+        call(next);
+      }
+    }
+  }
+
+  private void callNoMore() {
+    if (due.exists()) {
+      getHandle().deleteTimer(due.get());
+      due.clear();
     }
   }
 
   /** Be called when the watermark has reached a time; a key is called once, at the soonest. */
   private void call(long at) {
-    if (at < 0) {
-      return;
-    }
     Long before = due.exists() ? due.get() : null;
     if (before != null && before <= at) {
       return;
