@@ -66,7 +66,7 @@ final class Matcher {
   /** Take an attempt as far as the rows go; true if it has come to an end, and what it found is given. */
   private boolean isOver(Work work, Attempt attempt, long watermark, boolean ended, List<byte[]> out) {
     advance(work, attempt, watermark, ended);
-    if (!attempt.isSettled() || !measures.canSee(work.rows, attempt, ended)) {
+    if (!attempt.isSettled() || !measures.canSee(work, attempt, ended)) {
       return false;
     }
     finish(work, attempt, out);
@@ -82,17 +82,19 @@ final class Matcher {
   }
 
   private void advance(Work work, Attempt attempt, long watermark, boolean ended) {
-    long ready = ended ? work.rows.end() : work.rows.end() - conditions.lookAhead();
     long deadline = deadline(work, attempt);
-    while (!attempt.isSettled() && attempt.read < ready) {
+    while (!attempt.isSettled() && attempt.read < work.rows.end()) {
       UnsafeRow row = work.rows.get(attempt.read);
       if (attempt.read > attempt.start && isTooLate(row, deadline)) {
         expire(attempt, true);
         return;
       }
+      if (!ended && attempt.read + lookAhead(attempt) >= work.rows.end()) {
+        return;
+      }
       take(work, attempt, row);
     }
-    if (attempt.isSettled() || attempt.read < work.rows.end()) {
+    if (attempt.isSettled()) {
       return;
     }
     if (ended) {
@@ -100,6 +102,17 @@ final class Matcher {
     } else if (!search.arrival() && deadline != NEVER && watermark * 1000 >= deadline) {
       expire(attempt, false);
     }
+  }
+
+  /** Return how many rows must follow the next one before the partial matches of an attempt can be shown it. */
+  private int lookAhead(Attempt attempt) {
+    int most = 0;
+    for (Attempt.Partial each : attempt.partials) {
+      if (program.kind[each.at()] == Program.ROW) {
+        most = Math.max(most, conditions.lookAhead(program.first[each.at()]));
+      }
+    }
+    return most;
   }
 
   /** Return the time, in microseconds, at which an attempt has run out of time; of rows without a time, at once. */
@@ -277,7 +290,7 @@ final class Matcher {
   private boolean waits(Work work, Attempt attempt) {
     return attempt.isSettled()
         || (!independent && work.rows.end() > attempt.start + 1) // what fails lets others begin
-        || conditions.lookAhead() > 0
+        || attempt.read < work.rows.end() // it looks ahead
         || (search.arrival() && search.timeouts())
         || search.shown() == Search.Shown.ALL_ROWS_WITH_UNMATCHED
         || program.has(Program.END);
