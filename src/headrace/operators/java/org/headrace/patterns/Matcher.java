@@ -56,9 +56,8 @@ final class Matcher {
         work.attempts.add(attempt);
       }
     }
-    if (work.attempts.stream().mapToInt(each -> each.partials.size()).sum() > search.limit()) {
-      throw new PatternLimit(search.limit());
-    }
+    work.opened.forget(
+        work.attempts.stream().filter(each -> !each.isSettled()).mapToLong(each -> each.read).min().orElse(work.from));
     long oldest = work.attempts.isEmpty() ? work.from : work.attempts.get(0).start;
     work.rows.forget(oldest - Math.max(conditions.lookBack(), measures.lookBack()));
   }
@@ -148,7 +147,8 @@ final class Matcher {
       }
     }
     attempt.partials = after;
-    if (after.size() > search.limit()) {
+    int opened = independent ? work.opened.add(number, after.size()) : after.size();
+    if (opened > search.limit()) {
       throw new PatternLimit(search.limit());
     }
   }
