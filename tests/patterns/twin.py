@@ -259,6 +259,7 @@ def answer(search: Search, rows: Sequence[Row]) -> list[Given]:
                 partial, awaited = timeout
                 seen = View(rows, partial, partial, search.subsets, None, timed_out=True, awaited=awaited)
                 given += _shown(search, seen, start)
+                matched_to = max(matched_to, start + len(partial))
             elif start >= matched_to and search.shown is Shown.UNMATCHED:
                 given.append(Given(start, None))
             start += 1

@@ -224,6 +224,7 @@ final class Matcher {
     if (!attempt.found) {
       if (attempt.awaited != null) {
         measures.timedOut(work, attempt, out);
+        work.matchedTo = Math.max(work.matchedTo, attempt.match.row + 1);
       } else if (attempt.start >= work.matchedTo) {
         measures.unmatched(work, attempt.start, out);
       }

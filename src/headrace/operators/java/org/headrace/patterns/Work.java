@@ -27,7 +27,7 @@ final class Work {
   long from;
   /** How many matches there were. */
   long matches;
-  /** The number behind the last row that belongs to a match. */
+  /** The number behind the last row that was shown as one of a match, or of a partial match that ran out of time. */
   long matchedTo;
 
   Work() {
