@@ -66,7 +66,7 @@ def match_order(node: MatchRecognize, relation: Relation, scope: Scope) -> Match
             raise PlanError("ORDER BY ARRIVAL stands alone", span=scope.span(terms[1]))
         if terms[0].args.get("desc"):
             raise PlanError("rows arrive one after the other: DESC cannot follow ARRIVAL", span=scope.span(terms[0]))
-        return MatchOrder(next(iter(sorted(relation.times)), None), True, (), ())
+        return MatchOrder(_arrival_time(node, relation, scope), True, (), ())
     if relation.kind is Kind.STATIC:
         return _static_order(terms, relation, scope)
     time = _column(first, scope, "ORDER BY")
@@ -79,6 +79,19 @@ def match_order(node: MatchRecognize, relation: Relation, scope: Scope) -> Match
         raise PlanError("time goes forward: DESC cannot stand first", span=scope.span(terms[0]))
     ties = _terms(terms[1:], scope)
     return MatchOrder(time, False, ties, tuple(name for name, _, _ in ties))
+
+
+def _arrival_time(node: MatchRecognize, relation: Relation, scope: Scope) -> str | None:
+    """Return the time that WITHIN speaks of where rows are taken as they come: the stream's own, not a window's."""
+    own = sorted(name for name in relation.times if name not in {"window_end", "window_time"})
+    if len(own) > 1 and node.args.get("within") is not None:
+        raise PlanError(
+            "WITHIN over rows that have several times",
+            detail=f"Each of {', '.join(own)} is an event time; by arrival, none of them stands in ORDER BY.",
+            hint="Keep only the one that counts, in a subquery: FROM (SELECT … FROM …) MATCH_RECOGNIZE (…).",
+            span=scope.span(node),
+        )
+    return next(iter(own or sorted(relation.times)), None)
 
 
 def _untimed(time: str, relation: Relation) -> tuple[str, str]:
