@@ -1,5 +1,6 @@
 """The PARTITION BY and ORDER BY of a pattern go in, columns of its input come out."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -10,6 +11,8 @@ from headrace.plan import types
 from headrace.plan.navigation import HIDDEN
 from headrace.plan.scope import Scope
 from headrace.plan.steps import Field, Kind, Relation, Scan, walk
+
+_UNORDERED = frozenset({types.Type.MAP, types.Type.VARIANT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,20 @@ def _column(node: exp.Expr, scope: Scope, clause: str) -> str:
             hint="Compute it in a subquery: FROM (SELECT *, … AS name FROM …) MATCH_RECOGNIZE (…).",
             span=scope.span(node),
         )
+    unordered = next((each for each in _types(bound.type) if each.this in _UNORDERED), None)
+    if unordered is not None:
+        raise PlanError(
+            f"{clause} of a pattern cannot take a {types.type_name(unordered)}",
+            detail="Spark can neither compare nor order such values.",
+            hint="Take what tells them apart out of it in a subquery, or compute a text: to_json(…).",
+            span=scope.span(node),
+        )
     return bound.name
+
+
+def _types(kind: exp.DataType | None) -> Iterator[exp.DataType]:
+    """Yield a type and those inside it."""
+    return kind.find_all(exp.DataType) if kind is not None else iter(())
 
 
 def match_order(node: MatchRecognize, relation: Relation, scope: Scope) -> MatchOrder:
