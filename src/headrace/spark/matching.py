@@ -52,8 +52,8 @@ def matches(below: DataFrame, step: Match, place: Place, limit: int, late: Any, 
     if place.bounded and not whole and any(map(_is_endless, walk(step))):
         raise HeadraceError(
             "a pattern over rows that do not tell when they have ended",
-            detail="Open matches are decided at the end of the input. A DataFrame of a program does not tell it, nor do "
-            "dead rows that are read in several batches.",
+            detail="Open matches are decided at the end of the input. A DataFrame of a program does not tell it, "
+            "nor do dead rows that are read in several batches.",
             hint="Start the application instead, or search a stream that it declares.",
             span=step.span,
         )
