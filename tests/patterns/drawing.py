@@ -339,7 +339,8 @@ def sequences(draw: st.DrawFn) -> Rows:
     """Return the rows of one key, in the order of their time; their key is not known yet."""
     count = draw(st.sampled_from([0, 1, 2, 3, 4, 5, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 12, 12]))
     at = BEGAN_AT + timedelta(seconds=draw(st.integers(0, 20)))
-    ties = draw(st.permutations(range(count)))
+    unique = draw(st.booleans())  # else who came first breaks some ties
+    ties = draw(st.permutations(range(count))) if unique else [draw(st.integers(0, 1)) for _ in range(count)]
     found = []
     for number in range(count):
         at += timedelta(seconds=draw(GAPS), microseconds=draw(MICROS))
@@ -363,15 +364,18 @@ Delivery: TypeAlias = tuple[Batch, ...]
 def deliveries(draw: st.DrawFn, rows: Sequence[Row]) -> Delivery:
     """Return rows of all keys in batches, out of order, but none so late that it is dropped."""
     random = draw(st.randoms(use_true_random=False))
-    late = sorted(rows, key=lambda row: (row["at"] + timedelta(seconds=random.random() * (LATENESS - 1)), row["k"]))
+    late = sorted(
+        rows, key=lambda row: (row["at"] + timedelta(seconds=random.random() * (LATENESS - 1)), row["k"] or "")
+    )
     cuts = sorted(random.randrange(len(rows) + 1) for _ in range(random.randrange(1, 6)))
     pieces = [tuple(late[start:end]) for start, end in zip([0, *cuts], [*cuts, len(late)], strict=True)]
     return tuple(Batch(piece, random.choice(["", "", "", "crash", "resume"])) for piece in pieces)
 
 
-def keyed(sequences_: Iterable[Rows]) -> dict[str, Rows]:
-    """Return sequences by keys of their own."""
-    return {f"k{i}": tuple({**row, "k": f"k{i}"} for row in rows) for i, rows in enumerate(sequences_)}
+def keyed(sequences_: Iterable[Rows]) -> dict[str | None, Rows]:
+    """Return sequences by keys of their own, one of which is NULL."""
+    named = {f"k{i}" if i else None: rows for i, rows in enumerate(sequences_)}
+    return {key: tuple({**row, "k": key} for row in rows) for key, rows in named.items()}
 
 
 def plain_rows(values_: Sequence[Any], gap: int = 1) -> Rows:

@@ -1,13 +1,14 @@
 """The long form: ``python tests/patterns/long.py --cases 2000 --seed 1`` asks random questions about random rows.
 
-A case is one pattern over the rows of one key, compared after every batch and at the end. A failure is printed with
+A case is one pattern over the rows of one key, compared after every batch and at the end, and once more by a run over
+all rows in a file. A failure is printed with
 the smallest question and the fewest rows that were found to show it; the last line counts.
 """
 
 import argparse
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,9 +16,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from headrace.testing.spark_driver import SparkEngine
 from headrace.values import to_json_line
-from patterns.drawing import Rows
+from patterns.drawing import Rows, keyed
 from patterns.questions import Question, smaller
-from patterns.running import Mismatch, Trial, at_once, check, fitted, one_by_one, planned, trial
+from patterns.running import Mismatch, Trial, at_once, check, check_once, fitted, one_by_one, planned, trial
 
 ROUNDS = 12
 """How often a failure is made smaller."""
@@ -70,7 +71,7 @@ def smallest(question: Question, rows: Rows, engine: SparkEngine) -> tuple[Quest
         asked = [question, *others[offset : offset + WIDTH]]
         sequences = [rows, *fewer(rows)]
         fitting = [each for each in asked if fitted(each, sequences) == each]
-        keys = {f"k{i}": each for i, each in enumerate(sequences)}
+        keys = keyed(sequences)
         failed = [(each.question, keys.get(each.key, rows), each) for each in check(manner(fitting, sequences), engine)]
         better = min(failed, key=lambda each: size(each[0], each[1]), default=best)
         if size(better[0], better[1]) < size(question, rows):
@@ -90,7 +91,7 @@ def _say(text: str) -> None:
 def report(mismatch: Mismatch, asked: Trial, engine: SparkEngine) -> None:
     """Print a failure with the least that shows it."""
     _say(f"FAILED {mismatch}\n{mismatch.question.sql}")
-    if not mismatch.key:  # each further try would have to die first
+    if mismatch.error:  # each further try would have to die first
         rows = culprit(replace(asked, questions=(mismatch.question,)), engine)
         _say("\n".join(map(to_json_line, rows)))
         return
@@ -106,7 +107,7 @@ def report(mismatch: Mismatch, asked: Trial, engine: SparkEngine) -> None:
     _say("\n".join(map(to_json_line, rows)))
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None, engine: SparkEngine | None = None) -> int:
     """Run, print, and return how the process ends."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=2000)
@@ -114,8 +115,8 @@ def main() -> int:
     parser.add_argument("--questions", type=int, default=15, help="how many patterns are searched for at once")
     parser.add_argument("--keys", type=int, default=30, help="how many keys they are searched for in")
     parser.add_argument("--shown", type=int, default=3, help="how many failures of a trial are made small")
-    given = parser.parse_args()
-    engine = SparkEngine()
+    given = parser.parse_args(arguments)
+    engine = engine or SparkEngine()
     done = failed = refused = asked = 0
     seed = given.seed
     began = time.monotonic()
@@ -125,7 +126,7 @@ def main() -> int:
             _say(f"REFUSED {question.sql}\n{why}")
         refused += len(refusals)
         asked += len(refusals) + len(whole.questions)
-        mismatches = check(whole, engine)
+        mismatches = [*check(whole, engine), *check_once(whole)]
         done += whole.cases
         failed += len(mismatches)
         questions = {each.question.sql: each for each in reversed(mismatches)}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any
 
@@ -17,9 +17,11 @@ from headrace.language.patterns import (
 )
 from headrace.language.patterns import Sequence as InTurn
 from patterns.terms import Term, simpler
-from patterns.twin import Row, Search, Shown, Skip, answer
+from patterns.twin import Coming, Row, Search, Shown, Skip, answer
 
 STREAM = "events"
+AHEAD = 2
+"""How many rows a condition looks ahead at most."""
 
 
 class Order(Enum):
@@ -89,11 +91,22 @@ class Question:
         sign = 1 if self.order is Order.TIME else -1
         return sorted(rows, key=lambda row: (row["at"], sign * row["tie"]))
 
-    def expected(self, rows: Sequence[Row]) -> list[tuple[Any, ...]]:
-        """Return what the twin says of the rows of one key: the columns in the order of the standard."""
+    def coming(self, watermark: datetime) -> Coming:
+        """Return what is known while further rows come: by arrival, only rows tell that time is over."""
+        ahead = AHEAD if any("NEXT(" in each.sql for _, each in self.conditions) else 0
+        return Coming(None if self.order is Order.ARRIVAL else watermark, ahead)
+
+    def expected(self, rows: Sequence[Row], watermark: datetime | None = None) -> list[tuple[Any, ...]]:
+        """Return what the twin says of the rows of one key: the columns in the order of the standard.
+
+        With a watermark, it is what must have been given when the watermark is there.
+        """
+        coming = None if watermark is None else self.coming(watermark)
+        if coming is not None and coming.watermark is not None:
+            rows = [row for row in rows if to_millis(row["at"]) < coming.watermark]
         rows = self.ordered(rows)
         found = []
-        for given in answer(self.search, rows):
+        for given in answer(self.search, rows, coming):
             row = rows[given.row]
             measures = (None,) * len(self.measures) if given.measures is None else given.measures
             if self.shown is Shown.ONE_ROW:
@@ -103,6 +116,11 @@ class Question:
             else:
                 found.append((row["k"], row["at"], row["tie"], *measures, row["id"], row["v"]))
         return found
+
+
+def to_millis(instant: datetime) -> datetime:
+    """Return an instant as watermarks tell it."""
+    return instant.replace(microsecond=instant.microsecond // 1000 * 1000)
 
 
 def _clause(word: str, items: Iterator[str]) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -26,11 +26,12 @@ from patterns.drawing import (
     questions,
     sequences,
 )
-from patterns.questions import STREAM, Question
+from patterns.questions import STREAM, Question, to_millis
 from patterns.twin import BadSkipError, Row, Skip, TooMuchError, check_effort
 
-Keys: TypeAlias = Mapping[str, Rows]
+Keys: TypeAlias = Mapping[str | None, Rows]
 Answer: TypeAlias = tuple[Any, ...]
+ByKey: TypeAlias = Mapping[str | None, Counter[Answer]]
 
 _APPLICATION = "patterns.sql"
 _REMEMBERS = re.compile(r"\b(COUNT|SUM|AVG|MIN|MAX|CLASSIFIER)\b")
@@ -52,8 +53,12 @@ class Trial:
     @property
     def arrived(self) -> Keys:
         """The rows of each key as they come."""
-        found: dict[str, list[Row]] = {key: [] for key in self.keys}
-        for batch in self.delivery:
+        return self.first(len(self.delivery))
+
+    def first(self, batches: int) -> Keys:
+        """Return the rows of each key as they come in the first batches."""
+        found: dict[str | None, list[Row]] = {key: [] for key in self.keys}
+        for batch in self.delivery[:batches]:
             for row in batch.rows:
                 found[row["k"]].append(row)
         return {key: tuple(rows) for key, rows in found.items()}
@@ -69,7 +74,7 @@ class Mismatch:
     """What a question gave for a key, against what it should have given; no key if it gave nothing at all."""
 
     question: Question
-    key: str
+    key: str | None
     when: str
     extra: tuple[Answer, ...] = ()
     missing: tuple[Answer, ...] = ()
@@ -126,9 +131,9 @@ def fitted(question: Question, sequences_: Collection[Rows]) -> Question | None:
     return question
 
 
-def answer_for(key: str, question: Question, rows: Rows) -> list[Answer]:
+def answer_for(key: str | None, question: Question, rows: Rows, watermark: datetime | None = None) -> list[Answer]:
     """Return what the twin says, in a form that can be compared."""
-    return [_frozen(row) for row in question.expected([{**row, "k": key} for row in rows])]
+    return [_frozen(row) for row in question.expected([{**row, "k": key} for row in rows], watermark)]
 
 
 def _frozen(value: Any) -> Any:
@@ -176,30 +181,67 @@ def _said(error: HeadraceError) -> str:
 
 
 def _check(trial: Trial, engine: SparkEngine) -> list[Mismatch]:
-    names = [f"q{i}" for i in range(len(trial.questions))]
-    views = "".join(f"CREATE VIEW {name} AS {each.sql};\n" for name, each in zip(names, trial.questions, strict=True))
-    arrived = trial.arrived
-    wanted = {
-        name: {key: Counter(answer_for(key, each, rows)) for key, rows in arrived.items()}
-        for name, each in zip(names, trial.questions, strict=True)
-    }
-    found: dict[tuple[str, str], Mismatch] = {}
-    with _opened(_STREAM + views, names, engine) as driver:
-        for when, ended in _moments(driver, trial.delivery):
-            for name, question in zip(names, trial.questions, strict=True):
-                given = _by_key(driver, name)
-                for key in trial.keys.keys() | given.keys():
-                    extra = given.get(key, Counter()) - wanted[name].get(key, Counter())
-                    missing = wanted[name].get(key, Counter()) - given.get(key, Counter()) if ended else Counter()
-                    if extra or missing:
-                        mismatch = Mismatch(question, key, when, tuple(extra.elements()), tuple(missing.elements()))
-                        found.setdefault((name, key), mismatch)
+    views = _views(trial)
+    wanted = {name: _wanted(each, trial.arrived) for name, each in views.items()}
+    found: dict[tuple[str, str | None], Mismatch] = {}
+    with _opened(_STREAM + _defined(views), list(views), engine) as driver:
+        for when, batches in _moments(driver, trial.delivery):
+            for name, question in views.items():
+                due = wanted[name] if batches is None else _due(question, trial, batches)
+                for mismatch in _compared(question, when, _by_key(driver.rows(name)), wanted[name], due):
+                    found.setdefault((name, mismatch.key), mismatch)
     return list(found.values())
 
 
-def _by_key(driver: SparkDriver, name: str) -> dict[str, Counter[Answer]]:
-    given: dict[str, Counter[Answer]] = {}
-    for row in driver.rows(name):
+def check_once(trial: Trial) -> list[Mismatch]:
+    """Return the mismatches of an application that reads all rows from a file, to its end."""
+    views = _views(trial)
+    with tempfile.TemporaryDirectory() as folder:
+        lines = [to_json_line(row) for batch in trial.delivery for row in batch.rows]
+        (Path(folder) / "events.json").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        stream = _STREAM.replace("'memory'", "'files', path = 'events.json'")
+        asked = "".join(f"SELECT * FROM {name};\n" for name in views)
+        answers = Application(directory=Path(folder)).sql(stream + _defined(views) + asked).run_once()
+    found = []
+    for question, answered in zip(views.values(), answers, strict=True):
+        wanted = _wanted(question, trial.arrived)
+        found += _compared(question, "run once", _by_key(answered.rows()), wanted, wanted)
+    return found
+
+
+def _views(trial: Trial) -> dict[str, Question]:
+    return {f"q{i}": each for i, each in enumerate(trial.questions)}
+
+
+def _defined(views: Mapping[str, Question]) -> str:
+    return "".join(f"CREATE VIEW {name} AS {each.sql};\n" for name, each in views.items())
+
+
+def _wanted(question: Question, keys: Keys, watermark: datetime | None = None) -> ByKey:
+    return {key: Counter(answer_for(key, question, rows, watermark)) for key, rows in keys.items()}
+
+
+def _due(question: Question, trial: Trial, batches: int) -> ByKey:
+    """Return what must have been given after so many batches, whatever comes behind them."""
+    times = [row["at"] for batch in trial.delivery[:batches] for row in batch.rows]
+    if not times:
+        return {}
+    return _wanted(question, trial.first(batches), to_millis(max(times)) - timedelta(seconds=LATENESS))
+
+
+def _compared(question: Question, when: str, given: ByKey, wanted: ByKey, due: ByKey) -> Iterator[Mismatch]:
+    """Yield where more was given than is wanted, or less than is due."""
+    nothing: Counter[Answer] = Counter()
+    for key in wanted.keys() | given.keys():
+        extra = given.get(key, nothing) - wanted.get(key, nothing)
+        missing = due.get(key, nothing) - given.get(key, nothing)
+        if extra or missing:
+            yield Mismatch(question, key, when, tuple(extra.elements()), tuple(missing.elements()))
+
+
+def _by_key(rows: Sequence[Mapping[str, Any]]) -> ByKey:
+    given: dict[str | None, Counter[Answer]] = {}
+    for row in rows:
         given.setdefault(row["k"], Counter())[_frozen(tuple(row.values()))] += 1
     return given
 
@@ -218,17 +260,17 @@ def _opened(text: str, relations: Sequence[str], engine: SparkEngine) -> Iterato
             yield driver
 
 
-def _moments(driver: SparkDriver, delivery: Delivery) -> Iterator[tuple[str, bool]]:
-    """Yield a name for each moment at which answers are compared, and whether the input has ended."""
+def _moments(driver: SparkDriver, delivery: Delivery) -> Iterator[tuple[str, int | None]]:
+    """Yield a name for each moment at which answers are compared, and how many batches have come; None at the end."""
     for number, batch in enumerate(delivery, 1):
         driver.ingest([(STREAM, [to_json_line(row) for row in batch.rows])])
         if batch.after == "crash":
             driver.crash()
         elif batch.after == "resume":
             driver.stop_and_resume()
-        yield f"after batch {number}", False
+        yield f"after batch {number}", number
     driver.drain()
-    yield "at the end", True
+    yield "at the end", None
 
 
 def at_once(questions_: Sequence[Question], sequences_: Sequence[Rows]) -> Trial:

@@ -10,15 +10,18 @@ from headrace.language.patterns import format_pattern
 from headrace.values import to_json_line
 from patterns.cases import HARD, ROWS
 from patterns.drawing import BEGAN_AT, Batch, drawn, keyed, patterns, questions
-from patterns.long import fewer, size
+from patterns.long import fewer, main, size
 from patterns.questions import smaller
-from patterns.running import Trial, check, fitted, planned, trial
+from patterns.running import Trial, check, check_once, fitted, planned, trial
 
 SEED = 20240101
 
 
 def _check(whole, engine):
-    mismatches = check(whole, engine)
+    _agreed(whole, check(whole, engine))
+
+
+def _agreed(whole, mismatches):
     shown = [
         f"{each}\n{each.question.sql}\n" + "\n".join(map(to_json_line, whole.arrived.get(each.key, ())))
         for each in mismatches[:5]
@@ -47,6 +50,14 @@ def test_most_questions_have_answers():
     whole, _ = trial(10, 10, SEED)
     answered = sum(bool(each.expected(rows)) for each in whole.questions for rows in whole.arrived.values())
     assert answered * 4 > whole.cases
+
+
+def test_most_answers_are_due_before_the_end():
+    whole, _ = trial(10, 10, SEED)
+    last = max(row["at"] for rows in whole.arrived.values() for row in rows)
+    due = sum(len(each.expected(rows, last)) for each in whole.questions for rows in whole.arrived.values())
+    every = sum(len(each.expected(rows)) for each in whole.questions for rows in whole.arrived.values())
+    assert every // 2 < due < every
 
 
 def test_what_comes_is_never_too_late():
@@ -80,3 +91,15 @@ def test_the_hard_cases(asked, engine):
 def test_random_questions(engine):
     whole, _ = trial(6, 25, SEED)
     _check(whole, engine)
+
+
+@pytest.mark.spark
+def test_random_questions_to_the_end_of_a_file(engine):
+    whole, _ = trial(6, 25, SEED + 1)
+    _agreed(whole, check_once(whole))
+
+
+@pytest.mark.long
+@pytest.mark.spark
+def test_many_random_questions(engine):
+    assert main(["--cases", "450", "--seed", "77"], engine) == 0

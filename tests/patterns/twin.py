@@ -5,8 +5,8 @@ which they are preferred, and knows neither programs nor batches.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import timedelta
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from enum import Enum
 from itertools import permutations
 from typing import Any, TypeAlias
@@ -59,6 +59,18 @@ class TooMuchError(Exception):
     """There are more ways than anybody would try."""
 
 
+class NotYetError(Exception):
+    """The answer depends on rows that are still to come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coming:
+    """That further rows are to come: none before the watermark, if there is one; conditions look so many rows ahead."""
+
+    watermark: datetime | None
+    ahead: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Taken:
     """A row, by its number in the partition, and the variable it was taken as."""
@@ -82,6 +94,7 @@ class View:
     number: int | None
     timed_out: bool = False
     awaited: tuple[str, ...] | None = None
+    goes_on: bool = False
 
     def taken(self, name: str | None = None, *, final: bool = False) -> list[Taken]:
         """Return the rows of a variable or subset, or all that were taken."""
@@ -100,6 +113,8 @@ class View:
     def value(self, column: Callable[[Row], Any], picked: Taken | None, shift: int = 0) -> Any:
         """Return a value of the row that stands so many rows behind another, None beyond the partition."""
         if picked is None or not 0 <= picked.row + shift < len(self.rows):
+            if self.goes_on and picked is not None and picked.row + shift >= len(self.rows):
+                raise NotYetError
             return None
         return column(self.rows[picked.row + shift])
 
@@ -148,15 +163,20 @@ class Attempt:
     waiting: list[tuple[Path, str]] = field(default_factory=list)
     tried: int = 0
     past_end: int = 0
+    coming: Coming | None = None
     behind: int = field(init=False)
+    closed: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        """Find the first row that comes too late."""
+        """Find the first row that comes too late, and whether it is known that none comes in time."""
         self.behind = len(self.rows)
+        self.closed = self.coming is None
         if self.search.within is not None:
             late_at = self.rows[self.start][TIME] + self.search.within
             later = range(self.start + 1, len(self.rows))
             self.behind = next((i for i in later if self.rows[i][TIME] >= late_at), self.behind)
+            passed = self.coming is not None and self.coming.watermark is not None and self.coming.watermark >= late_at
+            self.closed = self.closed or passed or self.behind < len(self.rows)
 
     def ways(self) -> Iterator[Path]:
         """Yield all matches from here on, the preferred first."""
@@ -176,6 +196,8 @@ class Attempt:
                     yield path
             case EndAnchor():
                 if self.start + len(path) == len(self.rows):
+                    if self.coming is not None:
+                        raise NotYetError
                     self.past_end += 1
                     yield path
                     self.past_end -= 1
@@ -196,10 +218,12 @@ class Attempt:
 
     def _take(self, variable: str, path: Path, *, left_out: bool) -> Iterator[Path]:
         row = self.start + len(path)
-        if row == self.behind:
+        if row == self.behind and self.closed:
             if not self.past_end:  # behind the end nobody waits for a row
                 self.waiting.append((path, variable))
             return
+        if self.coming is not None and row + self.coming.ahead >= len(self.rows):
+            raise NotYetError
         after = (*path, Taken(row, variable, left_out))
         condition = self.search.conditions.get(variable)
         if condition is None or condition(self.view(after)) is True:
@@ -235,7 +259,8 @@ class Attempt:
 
     def view(self, path: Path, whole: Path | None = None) -> View:
         """Return what is seen from the last row of a path."""
-        return View(self.rows, path, path if whole is None else whole, self.search.subsets, self.number)
+        seen = View(self.rows, path, path if whole is None else whole, self.search.subsets, self.number)
+        return replace(seen, goes_on=self.coming is not None)
 
     def timeout(self) -> tuple[Path, tuple[str, ...]] | None:
         """Return the most preferred way that waits for a row, and what is awaited; all ways must have been tried."""
@@ -246,28 +271,40 @@ class Attempt:
         return self.waiting[0][0], tuple(name for name in named if name in wanted)
 
 
-def answer(search: Search, rows: Sequence[Row]) -> list[Given]:
-    """Return what a search gives over the rows of one partition, which are in order."""
+def answer(search: Search, rows: Sequence[Row], coming: Coming | None = None) -> list[Given]:
+    """Return what a search gives over the rows of one partition, which are in order.
+
+    If rows are still to come, it is what does not depend on them.
+    """
     given: list[Given] = []
+    try:
+        for found in _answers(search, rows, coming):
+            given += found
+    except NotYetError:
+        pass
+    return given
+
+
+def _answers(search: Search, rows: Sequence[Row], coming: Coming | None) -> Iterator[list[Given]]:
     start = matches = matched_to = 0
     while start < len(rows):
-        attempt = Attempt(search, rows, start, matches + 1)
+        attempt = Attempt(search, rows, start, matches + 1, coming=coming)
         path = next(attempt.ways(), None)
         if path is None:
             timeout = attempt.timeout()
             if timeout is not None:
                 partial, awaited = timeout
-                seen = View(rows, partial, partial, search.subsets, None, timed_out=True, awaited=awaited)
-                given += _shown(search, seen, start)
+                seen = replace(attempt.view(partial), number=None, timed_out=True, awaited=awaited)
+                yield list(_shown(search, seen, start))
+                matched_to = max(matched_to, start + len(partial))
             elif start >= matched_to and search.shown is Shown.UNMATCHED:
-                given.append(Given(start, None))
+                yield [Given(start, None)]
             start += 1
             continue
         matches += 1
-        given += _shown(search, attempt.view(path), start)
+        yield list(_shown(search, attempt.view(path), start))
         matched_to = max(matched_to, start + max(1, len(path)))
         start = _next(search, attempt.view(path), start)
-    return given
 
 
 def _shown(search: Search, seen: View, start: int) -> Iterator[Given]:
@@ -279,9 +316,7 @@ def _shown(search: Search, seen: View, start: int) -> Iterator[Given]:
         return
     for i, taken in enumerate(seen.whole):
         if not taken.left_out:
-            here = View(
-                seen.rows, seen.whole[: i + 1], seen.whole, seen.subsets, seen.number, seen.timed_out, seen.awaited
-            )
+            here = replace(seen, path=seen.whole[: i + 1])
             yield Given(taken.row, tuple(measure(here) for measure in search.measures))
 
 

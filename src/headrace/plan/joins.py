@@ -13,6 +13,8 @@ from headrace.plan.steps import Join, JoinKind, Kind, Relation, Scalar
 from headrace.plan.windows import ZERO
 
 _OUTER = {JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL}
+_WITHOUT_RIGHT = {JoinKind.LEFT, JoinKind.FULL, JoinKind.SEMI}
+"""Joins some or all of whose rows have no row of the right."""
 
 
 @dataclass(slots=True)
@@ -67,11 +69,11 @@ def join(
     streaming = left.kind is right.kind is Kind.APPEND
     keeps_right = kind not in {JoinKind.SEMI, JoinKind.ANTI}
     fields = left.fields + (right.fields if keeps_right else ())
-    times = left.times | (right.times if keeps_right else frozenset())
     kinds = {left.kind, right.kind}
     result = Kind.STATIC if kinds == {Kind.STATIC} else Kind.APPEND
     if not streaming:
         _check_mixed(left, right, kind, span)
+        times = left.times | (right.times if keeps_right else frozenset())
         return Relation(Join(left.step, right.step, kind, condition, False), fields, result, times)
     if kind is JoinKind.ANTI:
         return _maintained(left, right, kind, condition, span)
@@ -91,7 +93,21 @@ def join(
         return _maintained(left, right, kind, condition, span)
     effective = JoinKind.INNER if kind is JoinKind.CROSS else kind
     step = Join(left.step, right.step, effective, condition, True, bounds.left, bounds.right, until)
-    return Relation(step, fields, result, times)
+    return Relation(step, fields, result, _times(bounds, kind))
+
+
+def _times(bounds: Bounds, kind: JoinKind) -> frozenset[str]:
+    """Return the times that the watermark still follows behind a join of two streams.
+
+    A row that is kept for ever meets its partner long after its own time, and a row without a partner has no time of
+    the other side.
+    """
+    found = set()
+    if bounds.left is not None and bounds.lower is not None and kind not in {JoinKind.RIGHT, JoinKind.FULL}:
+        found.add(bounds.left)
+    if bounds.right is not None and bounds.upper is not None and kind not in _WITHOUT_RIGHT:
+        found.add(bounds.right)
+    return frozenset(found)
 
 
 def _by_window(left: Relation, right: Relation, kind: JoinKind) -> bool:

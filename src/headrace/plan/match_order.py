@@ -1,5 +1,6 @@
 """The PARTITION BY and ORDER BY of a pattern go in, columns of its input come out."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -10,6 +11,8 @@ from headrace.plan import types
 from headrace.plan.navigation import HIDDEN
 from headrace.plan.scope import Scope
 from headrace.plan.steps import Field, Kind, Relation, Scan, walk
+
+_UNORDERED = frozenset({types.Type.MAP, types.Type.VARIANT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,20 @@ def _column(node: exp.Expr, scope: Scope, clause: str) -> str:
             hint="Compute it in a subquery: FROM (SELECT *, … AS name FROM …) MATCH_RECOGNIZE (…).",
             span=scope.span(node),
         )
+    unordered = next((each for each in _types(bound.type) if each.this in _UNORDERED), None)
+    if unordered is not None:
+        raise PlanError(
+            f"{clause} of a pattern cannot take a {types.type_name(unordered)}",
+            detail="Spark can neither compare nor order such values.",
+            hint="Take what tells them apart out of it in a subquery, or compute a text: to_json(…).",
+            span=scope.span(node),
+        )
     return bound.name
+
+
+def _types(kind: exp.DataType | None) -> Iterator[exp.DataType]:
+    """Yield a type and those inside it."""
+    return kind.find_all(exp.DataType) if kind is not None else iter(())
 
 
 def match_order(node: MatchRecognize, relation: Relation, scope: Scope) -> MatchOrder:
@@ -66,7 +82,7 @@ def match_order(node: MatchRecognize, relation: Relation, scope: Scope) -> Match
             raise PlanError("ORDER BY ARRIVAL stands alone", span=scope.span(terms[1]))
         if terms[0].args.get("desc"):
             raise PlanError("rows arrive one after the other: DESC cannot follow ARRIVAL", span=scope.span(terms[0]))
-        return MatchOrder(next(iter(sorted(relation.times)), None), True, (), ())
+        return MatchOrder(_arrival_time(node, relation, scope), True, (), ())
     if relation.kind is Kind.STATIC:
         return _static_order(terms, relation, scope)
     time = _column(first, scope, "ORDER BY")
@@ -79,6 +95,19 @@ def match_order(node: MatchRecognize, relation: Relation, scope: Scope) -> Match
         raise PlanError("time goes forward: DESC cannot stand first", span=scope.span(terms[0]))
     ties = _terms(terms[1:], scope)
     return MatchOrder(time, False, ties, tuple(name for name, _, _ in ties))
+
+
+def _arrival_time(node: MatchRecognize, relation: Relation, scope: Scope) -> str | None:
+    """Return the time that WITHIN speaks of where rows are taken as they come: the stream's own, not a window's."""
+    own = sorted(name for name in relation.times if name not in {"window_end", "window_time"})
+    if len(own) > 1 and node.args.get("within") is not None:
+        raise PlanError(
+            "WITHIN over rows that have several times",
+            detail=f"Each of {', '.join(own)} is an event time; by arrival, none of them stands in ORDER BY.",
+            hint="Keep only the one that counts, in a subquery: FROM (SELECT … FROM …) MATCH_RECOGNIZE (…).",
+            span=scope.span(node),
+        )
+    return next(iter(own or sorted(relation.times)), None)
 
 
 def _untimed(time: str, relation: Relation) -> tuple[str, str]:

@@ -17,7 +17,7 @@ def described_match(step: Match) -> tuple[str, tuple[str, ...], str | None, tupl
     title += f" within {duration_text(step.within)}" if step.within is not None else ""
     columns = ", ".join((*((step.time,) if step.time else ()), *(name for name, _, _ in step.order)))
     waiting = "" if step.static else ", once the watermark has passed"
-    details = ["in the order in which they arrive" if step.arrival else f"in the order of {columns}{waiting}"]
+    details = [_arriving(step) if step.arrival else f"in the order of {columns}{waiting}"]
     details += [f"{names[variable]} where {_written(condition)}" for variable, condition in step.conditions]
     details.append(
         f"gives {step.shown.value}" + (", and partial matches that ran out of time" if step.timeouts else "")
@@ -26,6 +26,10 @@ def described_match(step: Match) -> tuple[str, tuple[str, ...], str | None, tupl
     after = f"{step.skip.value} {to}".rstrip()
     details.append(f"after a match the search goes on {after}" + _side(step))
     return title, tuple(details), _state(step, key), tuple(_warnings(step, key))
+
+
+def _arriving(step: Match) -> str:
+    return "in the order in which they arrive" + (f", their time is {step.time}" if step.within is not None else "")
 
 
 def _side(step: Match) -> str:

@@ -14,7 +14,7 @@ from headrace.plan.context import Context, check_composable, not_supported
 from headrace.plan.lookups import looked_up
 from headrace.plan.matching import plan_match
 from headrace.plan.scope import did_you_mean
-from headrace.plan.steps import Aggregate, AssignWindows, Field, Kind, Match, Relation, Rename, Sort, walk
+from headrace.plan.steps import Aggregate, AssignWindows, Field, Join, Kind, Match, Relation, Rename, Sort, walk
 from headrace.plan.windows import ZERO, Cumulate, Hop, Session, Tumble, Window
 
 PlanQuery = Callable[[exp.Expr, Context], Relation]
@@ -189,11 +189,11 @@ def _raise_no_watermark(node: WindowTable, inner: SourceItem, time: str, context
             hint=f"Use {known} in the window, or declare WATERMARK FOR {time}.",
             span=context.span(node.time or node),
         )
-    if any(isinstance(each, (Match, Aggregate)) for each in walk(inner.relation.step)):
+    if any(isinstance(each, (Match, Aggregate, Join)) for each in walk(inner.relation.step)):
         raise PlanError(
             f'the rows of "{inner.alias}" have no event time',
-            detail="They are given when a match or a group is known, which may be long after the time that they tell.",
-            hint="Put the window over the stream itself.",
+            detail="They are given when a match, a group or a pair is known, which may be long after their time.",
+            hint="Put the window over the stream itself, or give a join of two streams a bound in time.",
             span=context.span(node.this),
         )
     raise PlanError(

@@ -93,6 +93,8 @@ class Lowering:
     """The names of searches by the identity of their steps."""
     state_names: StateNames | None = None
     """Those of the frame that was made last, as its operators have them."""
+    timekeeper: Stream | None = None
+    """A stream of the frame that has a watermark, if any."""
     _standing: bool = False
     _tracing: bool = False
     _shared: dict[str, DataFrame] | None = None
@@ -159,7 +161,7 @@ class Lowering:
             case Match():
                 with self._traced(step.traced):
                     below = self.frame(step.input)
-                return self._match(step, below)
+                return self._match(step, self._ending(step, below))
             case _:
                 below = self.frame(step.input)
                 return self._guarded(step, below, lambda: _hidden_last(self._unary(step, below)))
@@ -182,6 +184,18 @@ class Lowering:
         if self.state_names is not None and name is not None:
             self.state_names.add(name, found)
         return found
+
+    def _ending(self, step: Match, below: DataFrame) -> DataFrame:
+        """Return rows under a watermark, so that their search is told when the input has ended.
+
+        Where a query has streams with and without one, the end of the latter is that of the former: one of them joins
+        the rows and gives none.
+        """
+        if self.timekeeper is None or not ends(step, self.place) or any(map(_has_watermark, walk(step))):
+            return below
+        nothing = self._scan(self.timekeeper).filter("spark_partition_id() < 0")
+        columns = [F.lit(None).cast(each.dataType).alias(each.name) for each in below.schema.fields]
+        return below.union(nothing.select(*columns))
 
     def _stand_in(self, step: Step) -> DataFrame:
         if self.stand_ins is None:
@@ -224,8 +238,8 @@ class Lowering:
         """Say what the next frame is for, and whether it needs the parts of topics."""
         steps = list(walk(step))
         self.timed = any(waits(each, self.place) and not is_maintained(each) for each in steps)
-        watermarks = [each.stream.watermark for each in steps if isinstance(each, Scan)]
-        self.ending = not any(watermarks) and any(ends(each, self.place) for each in steps)
+        self.timekeeper = next((each.stream for each in steps if isinstance(each, Scan) and _has_watermark(each)), None)
+        self.ending = self.timekeeper is None and any(ends(each, self.place) for each in steps)
         self.traced = any(isinstance(each, LateRows) or (isinstance(each, Match) and each.traced) for each in steps)
         self.parted, self.scanned, self.late = parted, 0, []
         self.state_names = StateNames(self.spark._jvm)
@@ -338,6 +352,10 @@ class Lowering:
                 return True
 
             raise blame(error, list(scalars(step)), accepts) from error
+
+
+def _has_watermark(step: Step) -> bool:
+    return isinstance(step, Scan) and step.stream.watermark is not None
 
 
 def _set_operation(step: SetOperation, left: DataFrame, right: DataFrame) -> DataFrame:

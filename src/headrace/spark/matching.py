@@ -17,7 +17,7 @@ from headrace.language.dialect import Headrace
 from headrace.plan.late import is_judged
 from headrace.plan.patterns import Accept, AtEnd, AtStart, Instruction, Jump, Split, TakeRow
 from headrace.plan.slots import CLASSIFIER, SLOT, Asked, Slot
-from headrace.plan.steps import Match, Scalar, Scan, Step, is_stateful, walk
+from headrace.plan.steps import Match, ReadDead, ReadRelation, Scalar, Scan, Step, is_stateful, walk
 from headrace.spark.event_time import tagged
 from headrace.spark.mistakes import blame
 from headrace.spark.place import FAR, Place, micros
@@ -48,6 +48,15 @@ def matches(below: DataFrame, step: Match, place: Place, limit: int, late: Any, 
             hint="Run with --once, or take $ out of the pattern.",
             span=step.span,
         )
+    whole = takes_all(step, place)
+    if place.bounded and not whole and any(map(_is_endless, walk(step))):
+        raise HeadraceError(
+            "a pattern over rows that do not tell when they have ended",
+            detail="Open matches are decided at the end of the input. A DataFrame of a program does not tell it, "
+            "nor do dead rows that are read in several batches.",
+            hint="Start the application instead, or search a stream that it declares.",
+            span=step.span,
+        )
     rows = _rows(tagged(below, step.time), step)
     aggregates, filters = _aggregates(rows, step)
     slots = StructType([_slot(each, i, rows, aggregates) for i, each in enumerate(step.slots)])
@@ -55,7 +64,6 @@ def matches(below: DataFrame, step: Match, place: Place, limit: int, late: Any, 
     values = [*(value for _, value in step.conditions), *(each.value for each in step.measures)]
     expressions = _guarded(values, empty, "true AS end")
     spark = below.sparkSession
-    whole = takes_all(step, place)
     timed = ends(step, place) or (step.time is not None and not place.real_time and not whole)
     try:
         made = spark._jvm.org.headrace.patterns.Patterns.search(  # type: ignore[union-attr]
@@ -64,6 +72,7 @@ def matches(below: DataFrame, step: Match, place: Place, limit: int, late: Any, 
             {
                 **_told(step, rows),
                 "name": name,
+                "ended_at": ENDED_AT if place.controlled else None,
                 "limit": limit,
                 "whole": whole,
                 "judged": not step.arrival and is_judged(step.input, step.span),
@@ -157,13 +166,24 @@ def takes_all(step: Match, place: Place) -> bool:
     """Say whether one batch has all rows, so that none need wait for the watermark."""
     if step.static:
         return True
-    scans = [each.stream for each in walk(step) if isinstance(each, Scan)]
+    read = [each.stream for each in walk(step) if isinstance(each, (Scan, ReadDead))]
     unlimited = all(
         isinstance(each.options, (FilesSource, KafkaSource))
         and not any(getattr(each.options, name, None) for name in _LIMITS)
-        for each in scans
+        for each in read
     )
-    return place.bounded and unlimited and not any(is_stateful(each) for each in walk(step.input))
+    apart = any(is_stateful(each) or _is_program(each) for each in walk(step.input))
+    return place.bounded and unlimited and not apart
+
+
+def _is_program(step: Step) -> bool:
+    """Say whether a step reads a stream that a program has made, of whose batches nothing is known."""
+    return isinstance(step, ReadRelation) and not step.static
+
+
+def _is_endless(step: Step) -> bool:
+    """Say whether a step reads what no control row can end."""
+    return isinstance(step, ReadDead) or _is_program(step)
 
 
 def ends(step: Step, place: Place) -> bool:
@@ -199,7 +219,6 @@ def _told(step: Match, rows: DataFrame) -> dict[str, Any]:
         "skip_to": list(step.skip_to),
         "within": -1 if step.within is None else step.within // timedelta(microseconds=1),
         "timeouts": step.timeouts,
-        "ended_at": ENDED_AT,
     }
 
 

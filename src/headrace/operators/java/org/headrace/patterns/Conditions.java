@@ -17,7 +17,7 @@ final class Conditions {
   private final History history;
   private final GenericInternalRow values;
   private final int lookBack;
-  private final int lookAhead;
+  private final int[] lookAhead;
   private final boolean comparable;
 
   Conditions(Search search, Slots slots) {
@@ -27,7 +27,7 @@ final class Conditions {
     used = new int[variables][];
     boolean[] tracked = new boolean[search.slots().size()];
     int back = 0;
-    int ahead = 0;
+    lookAhead = new int[variables];
     boolean labelled = false;
     for (int i = 0; i < variables; i++) {
       Expression condition = search.conditions().get(i);
@@ -37,7 +37,7 @@ final class Conditions {
         Slot slot = search.slots().get(each);
         tracked[each] |= !slot.isCurrent(i);
         back = Math.max(back, -slot.shift());
-        ahead = Math.max(ahead, slot.shift());
+        lookAhead[i] = Math.max(lookAhead[i], slot.shift());
         boolean own = slot.isCurrent(i) && slot.shift() == 0;
         labelled |= slot.kind() == Slot.Kind.CLASSIFIER && !own;
       }
@@ -45,7 +45,6 @@ final class Conditions {
     history = slots.history(tracked);
     values = new GenericInternalRow(search.slots().size());
     lookBack = back;
-    lookAhead = ahead;
     comparable = !labelled && !history.hasBuffers() && !slots.hasWalked(used);
   }
 
@@ -62,8 +61,9 @@ final class Conditions {
     return lookBack;
   }
 
-  int lookAhead() {
-    return lookAhead;
+  /** Return how many rows must follow a row before it can be tried as a variable. */
+  int lookAhead(int variable) {
+    return lookAhead[variable];
   }
 
   History history() {

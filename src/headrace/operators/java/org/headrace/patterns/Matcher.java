@@ -13,6 +13,9 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
  * is known with the first row that leaves no better way, however rows were cut into batches.
  */
 final class Matcher {
+  /** The watermark that no stream reaches. */
+  static final long NEVER = Long.MAX_VALUE;
+
   private final Search search;
   private final Program program;
   private final Conditions conditions;
@@ -53,9 +56,8 @@ final class Matcher {
         work.attempts.add(attempt);
       }
     }
-    if (work.attempts.stream().mapToInt(each -> each.partials.size()).sum() > search.limit()) {
-      throw new PatternLimit(search.limit());
-    }
+    work.opened.forget(
+        work.attempts.stream().filter(each -> !each.isSettled()).mapToLong(each -> each.read).min().orElse(work.from));
     long oldest = work.attempts.isEmpty() ? work.from : work.attempts.get(0).start;
     work.rows.forget(oldest - Math.max(conditions.lookBack(), measures.lookBack()));
   }
@@ -63,7 +65,7 @@ final class Matcher {
   /** Take an attempt as far as the rows go; true if it has come to an end, and what it found is given. */
   private boolean isOver(Work work, Attempt attempt, long watermark, boolean ended, List<byte[]> out) {
     advance(work, attempt, watermark, ended);
-    if (!attempt.isSettled() || !measures.canSee(work.rows, attempt, ended)) {
+    if (!attempt.isSettled() || !measures.canSee(work, attempt, ended)) {
       return false;
     }
     finish(work, attempt, out);
@@ -79,37 +81,50 @@ final class Matcher {
   }
 
   private void advance(Work work, Attempt attempt, long watermark, boolean ended) {
-    long ready = ended ? work.rows.end() : work.rows.end() - conditions.lookAhead();
     long deadline = deadline(work, attempt);
-    while (!attempt.isSettled() && attempt.read < ready) {
+    while (!attempt.isSettled() && attempt.read < work.rows.end()) {
       UnsafeRow row = work.rows.get(attempt.read);
       if (attempt.read > attempt.start && isTooLate(row, deadline)) {
         expire(attempt, true);
         return;
       }
+      if (!ended && attempt.read + lookAhead(attempt) >= work.rows.end()) {
+        return;
+      }
       take(work, attempt, row);
     }
-    if (attempt.isSettled() || attempt.read < work.rows.end()) {
+    if (attempt.isSettled()) {
       return;
     }
     if (ended) {
       end(attempt);
-    } else if (!search.arrival() && deadline != Long.MAX_VALUE && watermark * 1000 >= deadline) {
+    } else if (!search.arrival() && deadline != NEVER && watermark * 1000 >= deadline) {
       expire(attempt, false);
     }
+  }
+
+  /** Return how many rows must follow the next one before the partial matches of an attempt can be shown it. */
+  private int lookAhead(Attempt attempt) {
+    int most = 0;
+    for (Attempt.Partial each : attempt.partials) {
+      if (program.kind[each.at()] == Program.ROW) {
+        most = Math.max(most, conditions.lookAhead(program.first[each.at()]));
+      }
+    }
+    return most;
   }
 
   /** Return the time, in microseconds, at which an attempt has run out of time; of rows without a time, at once. */
   private long deadline(Work work, Attempt attempt) {
     if (search.within() < 0) {
-      return Long.MAX_VALUE;
+      return NEVER;
     }
     UnsafeRow first = work.rows.get(attempt.start);
     return first.isNullAt(search.time()) ? Long.MIN_VALUE : first.getLong(search.time()) + search.within();
   }
 
   private boolean isTooLate(UnsafeRow row, long deadline) {
-    return deadline != Long.MAX_VALUE && (row.isNullAt(search.time()) || row.getLong(search.time()) >= deadline);
+    return deadline != NEVER && (row.isNullAt(search.time()) || row.getLong(search.time()) >= deadline);
   }
 
   private void take(Work work, Attempt attempt, UnsafeRow row) {
@@ -132,7 +147,8 @@ final class Matcher {
       }
     }
     attempt.partials = after;
-    if (after.size() > search.limit()) {
+    int opened = independent ? work.opened.add(number, after.size()) : after.size();
+    if (opened > search.limit()) {
       throw new PatternLimit(search.limit());
     }
   }
@@ -208,6 +224,7 @@ final class Matcher {
     if (!attempt.found) {
       if (attempt.awaited != null) {
         measures.timedOut(work, attempt, out);
+        work.matchedTo = Math.max(work.matchedTo, attempt.match.row + 1);
       } else if (attempt.start >= work.matchedTo) {
         measures.unmatched(work, attempt.start, out);
       }
@@ -253,28 +270,28 @@ final class Matcher {
     };
   }
 
-  /** Return the watermark, in milliseconds, at which a key must be looked at again though no row came; negative: none. */
+  /** Return the watermark, in milliseconds, at which a key must be looked at again though no row came. */
   long due(Work work) {
-    long soonest = Long.MAX_VALUE;
+    long soonest = NEVER;
     for (Attempt attempt : work.attempts) {
       if (!search.arrival()
           && attempt.partials.stream().anyMatch(each -> program.kind[each.at()] == Program.ROW)
           && attempt.read == work.rows.end()) {
         long deadline = deadline(work, attempt);
-        soonest = Math.min(soonest, deadline == Long.MAX_VALUE ? deadline : -Math.floorDiv(-deadline, 1000L));
+        soonest = Math.min(soonest, deadline == NEVER ? NEVER : -Math.floorDiv(-deadline, 1000L));
       }
     }
     if (work.attempts.stream().anyMatch(each -> each.found || waits(work, each))) {
       soonest = Math.min(soonest, search.endedAt());
     }
-    return soonest == Long.MAX_VALUE ? -1 : soonest;
+    return soonest;
   }
 
   /** Say whether the end of the input can give something of an attempt that has found nothing yet. */
   private boolean waits(Work work, Attempt attempt) {
     return attempt.isSettled()
         || (!independent && work.rows.end() > attempt.start + 1) // what fails lets others begin
-        || conditions.lookAhead() > 0
+        || attempt.read < work.rows.end() // it looks ahead
         || (search.arrival() && search.timeouts())
         || search.shown() == Search.Shown.ALL_ROWS_WITH_UNMATCHED
         || program.has(Program.END);

@@ -26,6 +26,7 @@ final class Measures {
   private final UnsafeProjection without;
   private final int lookBack;
   private final int lookAhead;
+  private final int[] ahead;
 
   Measures(Search search, Slots slots) {
     this.search = search;
@@ -45,6 +46,7 @@ final class Measures {
     without = Expressions.projection(bare, input);
     lookBack = Arrays.stream(used).map(each -> -search.slots().get(each).shift()).max().orElse(0);
     lookAhead = Arrays.stream(used).map(each -> search.slots().get(each).shift()).max().orElse(0);
+    ahead = Arrays.stream(used).filter(each -> search.slots().get(each).looksAhead()).toArray();
   }
 
   private static IntStream asked(Expression expression, Search search) {
@@ -55,9 +57,14 @@ final class Measures {
     return lookBack;
   }
 
-  /** Say whether the rows that measures look ahead to are there. */
-  boolean canSee(Rows rows, Attempt attempt, boolean ended) {
-    return ended || attempt.match == null || attempt.match.row + Math.max(0, lookAhead) < rows.end();
+  /** Say whether the rows that measures look ahead to are there; of all rows of a match, the last looks the furthest. */
+  boolean canSee(Work work, Attempt attempt, boolean ended) {
+    if (ended || attempt.match == null || attempt.match.row + lookAhead < work.rows.end()) {
+      return true;
+    }
+    Path[] steps = steps(work, attempt);
+    Path last = steps[steps.length - 1];
+    return Arrays.stream(ahead).noneMatch(each -> slots.row(each, history, last) >= work.rows.end());
   }
 
   void matched(Work work, Attempt attempt, List<byte[]> out) {
@@ -80,7 +87,8 @@ final class Measures {
     }
   }
 
-  private void shown(Work work, Attempt attempt, List<byte[]> out) {
+  /** Return the steps of a match with what measures remember of it. */
+  private Path[] steps(Work work, Attempt attempt) {
     Path[] steps = Path.steps(attempt.match, attempt.start);
     Registers registers = history.empty();
     Path last = null;
@@ -90,6 +98,12 @@ final class Measures {
       last = new Path(last, step.row, step.variable, step.leftOut, registers);
       steps[i] = last;
     }
+    return steps;
+  }
+
+  private void shown(Work work, Attempt attempt, List<byte[]> out) {
+    Path[] steps = steps(work, attempt);
+    Path last = steps[steps.length - 1];
     fill(last, work, attempt, true);
     if (search.shown() == Search.Shown.ONE_ROW) {
       fill(last, work, attempt, false);

@@ -31,6 +31,8 @@ final class PatternOperator extends StatefulProcessor<byte[], Row, Row> {
   static final StructType IN =
       new StructType().add("key", DataTypes.BinaryType).add("row", DataTypes.BinaryType);
   static final StructType OUT = new StructType().add("row", DataTypes.BinaryType);
+  /** What Spark says while there is no watermark; there is none before 1970, so older rows wait until it has passed that. */
+  private static final long NONE = 0;
 
   private final Search search;
   private final LongAccumulator late;
@@ -68,8 +70,8 @@ final class PatternOperator extends StatefulProcessor<byte[], Row, Row> {
   @Override
   public scala.collection.Iterator<Row> handleInputRows(
       byte[] key, scala.collection.Iterator<Row> given, TimerValues timers) {
-    long watermark = timed ? timers.getCurrentWatermarkInMs() : 0;
-    long behind = search.judged() ? Long.MIN_VALUE : watermark;
+    long watermark = timed ? timers.getCurrentWatermarkInMs() : NONE;
+    long behind = search.judged() || watermark <= NONE ? Long.MIN_VALUE : watermark;
     List<UnsafeRow> rows = new ArrayList<>();
     while (given.hasNext()) {
       byte[] next = given.next().getAs(1);
@@ -159,24 +161,34 @@ final class PatternOperator extends StatefulProcessor<byte[], Row, Row> {
       work.update(now.write());
     }
     if (timed) {
-      call(matcher.due(now));
+      long next = matcher.due(now);
+      if (next == Matcher.NEVER) {
+        callNoMore();
+      } else {
+        call(next);
+      }
+    }
+  }
+
+  private void callNoMore() {
+    if (due.exists()) {
+      getHandle().deleteTimer(due.get());
+      due.clear();
     }
   }
 
   /** Be called when the watermark has reached a time; a key is called once, at the soonest. */
   private void call(long at) {
-    if (at < 0) {
-      return;
-    }
+    long timer = Math.max(NONE + 1, at);
     Long before = due.exists() ? due.get() : null;
-    if (before != null && before <= at) {
+    if (before != null && before <= timer) {
       return;
     }
     if (before != null) {
       getHandle().deleteTimer(before);
     }
-    getHandle().registerTimer(at);
-    due.update(at);
+    getHandle().registerTimer(timer);
+    due.update(timer);
   }
 
   private long millis(UnsafeRow row) {

@@ -120,7 +120,7 @@ public final class Patterns {
         ((Number) get("within")).longValue(),
         get("timeouts"),
         ((Number) get("limit")).intValue(),
-        ((Number) get("ended_at")).longValue(),
+        get("ended_at") == null ? Matcher.NEVER : ((Number) get("ended_at")).longValue(),
         get("whole"),
         get("judged"),
         get("gathered"));

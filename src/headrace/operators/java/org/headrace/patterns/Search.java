@@ -23,7 +23,8 @@ import org.apache.spark.sql.catalyst.expressions.SortOrder;
  * @param measured from which column of the output on measures stand, and how many
  * @param within how many microseconds may lie between the first and the last row; negative if any
  * @param limit how many partial matches a key may have
- * @param endedAt the watermark, in milliseconds, that says that there are no more rows
+ * @param endedAt the watermark, in milliseconds, that says that there are no more rows; one that is never reached if the
+ *     stream has no end
  * @param whole whether one batch has all rows, so that none need wait
  * @param judged whether the steps below have told late rows from others
  * @param gathered whether rows come in chunks

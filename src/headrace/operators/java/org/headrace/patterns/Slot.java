@@ -39,6 +39,11 @@ record Slot(Kind kind, boolean last, int offset, int shift, int source, boolean 
     return (kind == Kind.VALUE || kind == Kind.CLASSIFIER) && last && offset == 0 && of[variable];
   }
 
+  /** Say whether it may read a row that has not come; which variable such a row is taken as is not asked. */
+  boolean looksAhead() {
+    return kind == Kind.VALUE && shift > 0;
+  }
+
   boolean isNavigation() {
     return kind == Kind.VALUE || kind == Kind.CLASSIFIER;
   }

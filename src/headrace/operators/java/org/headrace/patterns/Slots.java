@@ -53,12 +53,19 @@ final class Slots {
       case AGGREGATE:
         return history.aggregate(path, number, attempt.start, work.rows);
       default:
-        if (path == null) {
-          return null;
-        }
-        long row = slot.isCurrent(path.variable) ? path.row : history.row(path.registers, number);
-        return row < 0 ? null : at(slot, row + slot.shift(), path, work.rows);
+        long row = row(number, history, path);
+        return row < 0 ? null : at(slot, row, path, work.rows);
     }
+  }
+
+  /** Return the number of the row that a slot reads; negative if there is none. */
+  long row(int number, History history, Path path) {
+    if (path == null) {
+      return -1;
+    }
+    Slot slot = slots[number];
+    long row = slot.isCurrent(path.variable) ? path.row : history.row(path.registers, number);
+    return row < 0 ? -1 : row + slot.shift();
   }
 
   private Object at(Slot slot, long row, Path path, Rows rows) {

@@ -16,14 +16,18 @@ import org.headrace.rows.Unpack;
 
 /** What is under way for one key: the rows that can still be asked for, and the searches that are open. */
 final class Work {
-  private static final int VERSION = 1;
+  private static final int VERSION = 2;
+  /** The version that does not tell how many partial matches were opened. */
+  private static final int UNCOUNTED = 1;
+
   final Rows rows;
   final List<Attempt> attempts = new ArrayList<>();
+  final Opened opened = new Opened();
   /** The number of the row at which the next search begins. */
   long from;
   /** How many matches there were. */
   long matches;
-  /** The number behind the last row that belongs to a match. */
+  /** The number behind the last row that was shown as one of a match, or of a partial match that ran out of time. */
   long matchedTo;
 
   Work() {
@@ -52,6 +56,7 @@ final class Work {
       for (Attempt each : attempts) {
         write(each, out);
       }
+      opened.write(out);
     } catch (IOException error) {
       throw new UncheckedIOException(error);
     }
@@ -101,7 +106,7 @@ final class Work {
   static Work read(byte[] saved, int columns, History history) {
     try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(saved))) {
       int version = in.readByte();
-      if (version != VERSION) {
+      if (version != VERSION && version != UNCOUNTED) {
         throw new IllegalStateException("partial matches of version " + version + " cannot be read");
       }
       Work work = new Work(new Rows(in.readLong()));
@@ -113,6 +118,11 @@ final class Work {
       }
       for (int count = in.readInt(); count > 0; count--) {
         work.attempts.add(read(in, work.rows, history));
+      }
+      if (version == UNCOUNTED) {
+        work.opened.forget(work.rows.first());
+      } else {
+        work.opened.read(in);
       }
       return work;
     } catch (IOException error) {
