@@ -1,10 +1,13 @@
 """Settings go in, a Spark session with Headrace's defaults comes out."""
 
 import os
+import shlex
 import sys
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from ipaddress import ip_address
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 from py4j.java_gateway import JavaClass
@@ -118,11 +121,45 @@ def open_session(
             options[JAVA] += f" {QUICK}"
         if local:
             options = {**_plain_files(), **options}
+        own = {key: value for key, value in options.items() if key in settings.spark}
         for key, value in options.items():
-            builder = builder.config(key, value)
-        active = builder.getOrCreate()
+            if key not in own:
+                builder = builder.config(key, value)
+        with _in_a_file(own):
+            active = builder.getOrCreate()
     _configure(active, settings, started=started)
     return active
+
+
+@contextmanager
+def _in_a_file(options: Mapping[str, str]) -> Iterator[None]:
+    """Give options to a JVM that starts meanwhile by a file of this user, not where everybody sees its command line."""
+    before = os.environ.get("PYSPARK_SUBMIT_ARGS")
+    with NamedTemporaryFile("w", encoding="utf-8", prefix="headrace-", suffix=".conf") as file:
+        file.writelines(f"{_escaped(key)}={_escaped(value)}\n" for key, value in options.items())
+        file.flush()
+        arguments = f"--properties-file {shlex.quote(file.name)} --load-spark-defaults"
+        os.environ["PYSPARK_SUBMIT_ARGS"] = f"{arguments} {before or 'pyspark-shell'}"
+        try:
+            yield
+        finally:
+            del os.environ["PYSPARK_SUBMIT_ARGS"]
+            if before is not None:
+                os.environ["PYSPARK_SUBMIT_ARGS"] = before
+
+
+def _escaped(text: str) -> str:
+    """Return a text as a file of Java's properties has it.
+
+    >>> print(_escaped("a b=c:\\\\d"))
+    a\\u0020b\\u003dc\\u003a\\u005cd
+    """
+    return "".join(each if each.isalnum() or each in "._-/" else _in_hex(each) for each in text)
+
+
+def _in_hex(letter: str) -> str:
+    units = letter.encode("utf-16-be").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 def _configure(session: SparkSession, settings: Settings, *, started: bool) -> None:
