@@ -149,10 +149,10 @@ def _in_a_file(options: Mapping[str, str]) -> Iterator[None]:
 
 
 def _escaped(text: str) -> str:
-    """Return a text as a file of Java's properties has it.
+    r"""Return a text as a file of Java's properties has it.
 
-    >>> print(_escaped("a b=c:\\\\d"))
-    a\\u0020b\\u003dc\\u003a\\u005cd
+    >>> print(_escaped("a b=c:\\d"))
+    a\u0020b\u003dc\u003a\u005cd
     """
     return "".join(each if each.isalnum() or each in "._-/" else _in_hex(each) for each in text)
 
