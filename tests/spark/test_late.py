@@ -71,7 +71,7 @@ def test_late_rows_are_those_that_the_watermark_had_passed(engine, tmp_path, see
     figures = [running.observe() for running in driver.run.streaming]
     operators = {name: values for each in figures for name, values in each.operators.items()}
     assert {name: set(values) for name, values in operators.items()} == {
-        f"{number} transformWithStateExec": {"rows", "updated", "bytes", "seconds"} for number in range(2)
+        f"{number} transformWithStateExec": {"rows", "updated", "bytes", "memory", "seconds"} for number in range(2)
     }
     assert all(each.latency > timedelta(0) for each in figures)
     driver.close()

@@ -309,4 +309,4 @@ def test_it_submits_with_options_starts_fresh_and_deletes_savepoints(server: Res
     run(developer.delete_savepoint("shop", made))
     assert run(developer.job("shop")).savepoints == ()
     run(developer.restart("shop", RestartOptions(fresh=True)))
-    assert server.jobs.show("shop").pending == {"kind": "fresh"}
+    assert server.jobs.show("shop").pending == {"kind": "fresh", "from": 1}

@@ -1,6 +1,7 @@
 import asyncio
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -131,5 +132,6 @@ def test_a_window_has_a_bound_whatever_a_browser_asks_for(args: dict[str, Any], 
     console: Any = SimpleNamespace(backend=SimpleNamespace(view_rows=view_rows))
     view = _View(console, "totals")
     view.grid, view.told = SimpleNamespace(put=lambda *_: None), SimpleNamespace(text="")  # type: ignore[assignment]
-    asyncio.run(view.window(SimpleNamespace(args=args)))
+    with ThreadPoolExecutor(1) as pool:  # a browser's loop runs in this one
+        pool.submit(asyncio.run, view.window(SimpleNamespace(args=args))).result()
     assert asked == [wanted]

@@ -53,7 +53,7 @@ public final class JsonRecord extends Expression implements Serializable {
     this.corrupt = corrupt;
     this.options = options;
     this.zone = zone;
-    type = (StructType) columns.add(corrupt, DataTypes.StringType, true).asNullable(); // a text may lack anything
+    type = columns.add(corrupt, DataTypes.StringType, true).asNullable(); // a text may lack anything
     usual = !options.containsKey("timestampFormat") && !LEGACY.equals(SQLConf.get().legacyTimeParserPolicy().toString());
   }
 
