@@ -74,25 +74,29 @@ def application(pattern: str, data: Path, *, thrown_away: bool, batches: int = 0
 
 
 class Batches(StreamingQueryListener):
-    """Adds up how long the batches take that Spark reports."""
+    """Adds up how long the batches of one query take; Spark may still report those of the query before."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
+        self.run: object = None
         self.ended = threading.Event()
 
-    def onQueryStarted(self, event: object) -> None:
+    def onQueryStarted(self, event: Any) -> None:
         """Spark tells of a query's start."""
+        self.run = event.runId
 
     def onQueryProgress(self, event: Any) -> None:
         """Spark tells of a batch."""
-        self.seconds += event.progress.durationMs["triggerExecution"] / 1000
+        if event.progress.runId == self.run:
+            self.seconds += event.progress.durationMs["triggerExecution"] / 1000
 
     def onQueryIdle(self, event: object) -> None:
         """Spark tells that there was nothing to do."""
 
-    def onQueryTerminated(self, event: object) -> None:
+    def onQueryTerminated(self, event: Any) -> None:
         """Spark tells of a query's end."""
-        self.ended.set()
+        if event.runId == self.run:
+            self.ended.set()
 
 
 def headrace(pattern: str, data: Path, batches: int = 0) -> tuple[float, float]:
@@ -103,7 +107,8 @@ def headrace(pattern: str, data: Path, batches: int = 0) -> tuple[float, float]:
     started = time.perf_counter()
     app.run_once()
     seconds = time.perf_counter() - started
-    told.ended.wait(10)
+    if not told.ended.wait(60):
+        raise RuntimeError("Spark did not tell of the query's end")
     streams.removeListener(told)
     return seconds, told.seconds
 
