@@ -10,9 +10,13 @@ from headrace.plan.steps import Match, Scalar
 
 __all__ = ["match_facts"]
 
+_KEPT_AS = "rows that wait beside their timer"
+"""How the operator keeps what it remembers; another way of keeping it needs another name."""
+
 
 def match_facts(step: Match) -> Iterator[tuple[str, str]]:
     """Yield what `explain` does not tell of a search."""
+    yield "way of keeping what a pattern remembers", _KEPT_AS
     names = step.program.variables
     for variable, condition in step.conditions:
         yield f"condition of {names[variable]}", _text(step, condition)

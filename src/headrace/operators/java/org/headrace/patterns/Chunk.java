@@ -34,7 +34,12 @@ final class Chunk {
 
   /** Show the rows of a chunk one after the other; they are not copied. */
   static void forEach(byte[] chunk, int columns, Consumer<UnsafeRow> taker) {
-    int at = 0;
+    forEach(chunk, 0, columns, taker);
+  }
+
+  /** Show the rows of a chunk that begins at a place among other bytes. */
+  static void forEach(byte[] chunk, int from, int columns, Consumer<UnsafeRow> taker) {
+    int at = from;
     while (at < chunk.length) {
       int size = (int) Platform.getLong(chunk, Platform.BYTE_ARRAY_OFFSET + at);
       UnsafeRow row = new UnsafeRow(columns);

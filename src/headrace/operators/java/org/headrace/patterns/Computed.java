@@ -7,13 +7,13 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.headrace.rows.Expressions;
 import org.headrace.rows.Scala;
 
 /**
@@ -35,7 +35,7 @@ record Computed(List<Expression> values, List<Attribute> input) {
     while (below instanceof Project project) {
       Map<ExprId, Expression> known = new HashMap<>();
       Scala.<NamedExpression>list(project.projectList()).forEach(each -> known.put(each.exprId(), value(each)));
-      values = values.stream().map(each -> replaced(each, known)).toList();
+      values = values.stream().map(each -> Expressions.replaced(each, known)).toList();
       below = project.child();
     }
     if (!below.children().isEmpty()) {
@@ -60,16 +60,6 @@ record Computed(List<Expression> values, List<Attribute> input) {
 
   private static Expression value(NamedExpression named) {
     return named instanceof Alias alias ? alias.child() : (Expression) named;
-  }
-
-  private static Expression replaced(Expression expression, Map<ExprId, Expression> known) {
-    if (expression instanceof AttributeReference column) {
-      return known.getOrDefault(column.exprId(), column);
-    }
-    List<Expression> children = Scala.list(expression.children());
-    return children.isEmpty()
-        ? expression
-        : expression.withNewChildren(Scala.seq(children.stream().map(each -> replaced(each, known)).toList()));
   }
 
   private static UnsupportedOperationException refused(LogicalPlan plan) {

@@ -1,5 +1,6 @@
 package org.headrace.patterns;
 
+import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -64,6 +65,10 @@ final class Conditions {
   /** Return how many rows must follow a row before it can be tried as a variable. */
   int lookAhead(int variable) {
     return lookAhead[variable];
+  }
+
+  boolean looksAhead() {
+    return Arrays.stream(lookAhead).anyMatch(each -> each > 0);
   }
 
   History history() {

@@ -270,21 +270,44 @@ final class Matcher {
     };
   }
 
-  /** Return the watermark, in milliseconds, at which a key must be looked at again though no row came. */
+  /** Return the watermark, in milliseconds, at which a key can give something though no row came. */
   long due(Work work) {
     long soonest = NEVER;
     for (Attempt attempt : work.attempts) {
-      if (!search.arrival()
-          && attempt.partials.stream().anyMatch(each -> program.kind[each.at()] == Program.ROW)
-          && attempt.read == work.rows.end()) {
-        long deadline = deadline(work, attempt);
-        soonest = Math.min(soonest, deadline == NEVER ? NEVER : -Math.floorDiv(-deadline, 1000L));
+      if (search.timeouts() || canGive(work, attempt)) {
+        soonest = Math.min(soonest, over(work, attempt));
       }
     }
-    if (work.attempts.stream().anyMatch(each -> each.found || waits(work, each))) {
-      soonest = Math.min(soonest, search.endedAt());
+    boolean ends = isUrgent(work) || (search.timeouts() && !work.attempts.isEmpty());
+    return ends ? Math.min(soonest, search.endedAt()) : soonest;
+  }
+
+  /** Return the watermark, in milliseconds, at which nothing of a key is under way any more unless rows come. */
+  long over(Work work) {
+    long latest = Long.MIN_VALUE;
+    for (Attempt attempt : work.attempts) {
+      latest = Math.max(latest, over(work, attempt));
     }
-    return soonest;
+    return work.attempts.isEmpty() ? NEVER : latest;
+  }
+
+  private long over(Work work, Attempt attempt) {
+    if (search.arrival()
+        || attempt.read < work.rows.end()
+        || attempt.partials.stream().noneMatch(each -> program.kind[each.at()] == Program.ROW)) {
+      return NEVER;
+    }
+    long deadline = deadline(work, attempt);
+    return deadline == NEVER ? NEVER : -Math.floorDiv(-deadline, 1000L);
+  }
+
+  /** Say whether the next row, whatever it is, or the end of the input can give something of what is under way. */
+  boolean isUrgent(Work work) {
+    return work.attempts.stream().anyMatch(each -> canGive(work, each));
+  }
+
+  private boolean canGive(Work work, Attempt attempt) {
+    return attempt.found || waits(work, attempt);
   }
 
   /** Say whether the end of the input can give something of an attempt that has found nothing yet. */

@@ -57,6 +57,10 @@ final class Measures {
     return lookBack;
   }
 
+  boolean looksAhead() {
+    return ahead.length > 0;
+  }
+
   /** Say whether the rows that measures look ahead to are there; of all rows of a match, the last looks the furthest. */
   boolean canSee(Work work, Attempt attempt, boolean ended) {
     if (ended || attempt.match == null || attempt.match.row + lookAhead < work.rows.end()) {

@@ -25,8 +25,14 @@ final class Opened {
     return counts[at];
   }
 
-  /** Forget the rows before a number: all searches have read them. */
+  /**
+   * Forget the rows before a number: all searches have read them. Where one begins anew behind a failed one, it may read
+   * rows again; such searches are not side by side and count for themselves.
+   */
   void forget(long before) {
+    if (before <= first) {
+      return;
+    }
     counts = before - first < size ? Arrays.copyOfRange(counts, (int) (before - first), size) : new int[0];
     size = counts.length;
     first = before;

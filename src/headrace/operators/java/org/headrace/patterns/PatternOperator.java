@@ -39,9 +39,11 @@ final class PatternOperator extends StatefulProcessor<byte[], Row, Row> {
   private transient Matcher matcher;
   private transient Conditions conditions;
   private transient Comparator<UnsafeRow> order;
-  private transient ListState<byte[]> pending;
+  private transient Calls calls;
+  private transient Prospects prospects;
+  private transient ValueState<byte[]> waiting;
+  private transient ListState<byte[]> aside;
   private transient ValueState<byte[]> work;
-  private transient ValueState<Long> due;
   private transient boolean timed;
 
   PatternOperator(Search search, LongAccumulator late) {
@@ -57,12 +59,15 @@ final class PatternOperator extends StatefulProcessor<byte[], Row, Row> {
   @Override
   public void init(OutputMode mode, TimeMode time) {
     timed = !time.equals(TimeMode.None());
-    pending = getHandle().getListState("pending", Encoders.BINARY(), TTLConfig.NONE());
+    waiting = getHandle().getValueState("waiting", Encoders.BINARY(), TTLConfig.NONE());
+    aside = getHandle().getListState("aside", Encoders.BINARY(), TTLConfig.NONE());
     work = getHandle().getValueState("work", Encoders.BINARY(), TTLConfig.NONE());
-    due = getHandle().getValueState("due", Encoders.LONG(), TTLConfig.NONE());
     Slots slots = new Slots(search);
     conditions = new Conditions(search, slots);
-    matcher = new Matcher(search, conditions, new Measures(search, slots));
+    Measures measures = new Measures(search, slots);
+    matcher = new Matcher(search, conditions, measures);
+    prospects = new Prospects(search, conditions.looksAhead() || measures.looksAhead());
+    calls = new Calls(search, prospects);
     InterpretedOrdering ordering = Expressions.ordering(search.order(), search.columns());
     order = ordering::compare;
   }
@@ -95,47 +100,96 @@ final class PatternOperator extends StatefulProcessor<byte[], Row, Row> {
     rows.sort(Comparator.comparingLong(row -> row.getLong(search.columns().size() - 1)));
     if (search.whole()) {
       rows.sort(order);
-      return searched(rows, search.endedAt());
+      return given(searched(new Work(), rows, search.endedAt()));
     }
+    if (!timed) {
+      byte[] saved = work.get();
+      Work now = saved == null ? new Work() : read(saved);
+      List<byte[]> found = searched(now, rows, watermark);
+      keep(now, saved != null);
+      return given(found);
+    }
+    Waiting known = Waiting.read(waiting.get(), search.columns().size());
     if (search.arrival()) {
-      return searched(rows, watermark);
+      return given(turn(known, rows, watermark));
     }
-    pending.appendValue(Chunk.of(rows));
-    callFor(rows);
-    return scala.collection.Iterator$.MODULE$.empty();
+    rows.forEach(row -> known.add(row, millis(row), prospects));
+    return given(turn(known, ripe(known, watermark), watermark));
   }
 
   @Override
   public scala.collection.Iterator<Row> handleExpiredTimer(
       byte[] key, TimerValues timers, ExpiredTimerInfo expired) {
-    due.clear();
     long watermark = timers.getCurrentWatermarkInMs();
-    List<UnsafeRow> ready = new ArrayList<>();
-    List<UnsafeRow> early = new ArrayList<>();
-    scala.collection.Iterator<byte[]> chunks = pending.get();
-    while (chunks.hasNext()) {
-      Chunk.forEach(
-          chunks.next(), search.columns().size(), row -> (millis(row) < watermark ? ready : early).add(row));
+    Waiting known = Waiting.read(waiting.get(), search.columns().size());
+    known.timer = Matcher.NEVER; // Spark removes one that it has called for
+    return given(turn(known, ripe(known, watermark), watermark));
+  }
+
+  private static scala.collection.Iterator<Row> given(List<byte[]> found) {
+    return found.isEmpty()
+        ? scala.collection.Iterator$.MODULE$.empty()
+        : CollectionConverters.asScala(found.iterator()).map(each -> RowFactory.create((Object) each));
+  }
+
+  /** Take the rows that the watermark has passed from those that wait, in their order. */
+  private List<UnsafeRow> ripe(Waiting known, long watermark) {
+    if (watermark <= NONE || known.from >= watermark) {
+      return List.of();
     }
-    if (!ready.isEmpty()) {
-      pending.clear();
-      if (!early.isEmpty()) {
-        pending.appendValue(Chunk.of(early));
+    List<UnsafeRow> all = new ArrayList<>();
+    if (known.aside) {
+      scala.collection.Iterator<byte[]> chunks = aside.get();
+      while (chunks.hasNext()) {
+        Chunk.forEach(chunks.next(), search.columns().size(), all::add);
+      }
+      aside.clear();
+      known.aside = false;
+    }
+    all.addAll(known.rows);
+    known.clear();
+    List<UnsafeRow> ripe = new ArrayList<>();
+    for (UnsafeRow row : all) {
+      long time = millis(row);
+      if (time < watermark) {
+        ripe.add(row);
+      } else {
+        known.add(row, time, prospects);
       }
     }
-    ready.sort(order); // those that it does not tell apart stay as they came
-    scala.collection.Iterator<Row> found = searched(ready, watermark);
-    callFor(early);
+    ripe.sort(order); // those that it does not tell apart stay as they came
+    return ripe;
+  }
+
+  /** Search rows that are ripe, and what the watermark alone decides; keep what the next turn needs. */
+  private List<byte[]> turn(Waiting known, List<UnsafeRow> ripe, long watermark) {
+    List<byte[]> found = List.of();
+    if (!ripe.isEmpty() || Math.min(known.due, known.over) <= watermark) {
+      Work now = known.works ? read(work.get()) : new Work();
+      found = searched(now, ripe, watermark);
+      known.works = keep(now, known.works);
+      known.open = !now.attempts.isEmpty();
+      known.urgent = matcher.isUrgent(now);
+      known.due = matcher.due(now);
+      known.over = matcher.over(now);
+    }
+    call(known, watermark);
+    if (known.isEmpty()) {
+      waiting.clear();
+      return found;
+    }
+    byte[] saved = known.write();
+    if (saved.length > Waiting.ROOM && !known.rows.isEmpty()) {
+      aside.appendValue(Chunk.of(known.rows));
+      known.aside = true;
+      known.rows.clear();
+      saved = known.write();
+    }
+    waiting.update(saved);
     return found;
   }
 
-  /** Be called when the watermark passes the first of these rows. */
-  private void callFor(List<UnsafeRow> rows) {
-    rows.stream().mapToLong(this::millis).min().ifPresent(soonest -> call(soonest + 1));
-  }
-
-  private scala.collection.Iterator<Row> searched(List<UnsafeRow> rows, long watermark) {
-    Work now = search.whole() ? new Work() : known();
+  private List<byte[]> searched(Work now, List<UnsafeRow> rows, long watermark) {
     rows.forEach(now.rows::add);
     List<byte[]> found = new ArrayList<>();
     try {
@@ -143,52 +197,38 @@ final class PatternOperator extends StatefulProcessor<byte[], Row, Row> {
     } catch (PatternFailure failure) {
       throw failure.of(search.place().of(now.rows.get(now.rows.end() - 1)));
     }
-    if (!search.whole()) {
-      keep(now);
-    }
-    return CollectionConverters.asScala(found.iterator()).map(each -> RowFactory.create((Object) each));
+    return found;
   }
 
-  private Work known() {
-    byte[] saved = work.get();
-    return saved == null ? new Work() : Work.read(saved, search.columns().size(), conditions.history());
+  private Work read(byte[] saved) {
+    return Work.read(saved, search.columns().size(), conditions.history());
   }
 
-  private void keep(Work now) {
-    if (matcher.isDone(now)) {
-      work.clear();
-    } else {
+  /** Keep what is under way; false if there is nothing to keep. */
+  private boolean keep(Work now, boolean before) {
+    boolean done = matcher.isDone(now);
+    if (!done) {
       work.update(now.write());
+    } else if (before) {
+      work.clear();
     }
-    if (timed) {
-      long next = matcher.due(now);
-      if (next == Matcher.NEVER) {
-        callNoMore();
-      } else {
-        call(next);
-      }
-    }
+    return !done;
   }
 
-  private void callNoMore() {
-    if (due.exists()) {
-      getHandle().deleteTimer(due.get());
-      due.clear();
-    }
-  }
-
-  /** Be called when the watermark has reached a time; a key is called once, at the soonest. */
-  private void call(long at) {
-    long timer = Math.max(NONE + 1, at);
-    Long before = due.exists() ? due.get() : null;
-    if (before != null && before <= timer) {
+  /** Be called when a key next needs it; it has one timer at most. */
+  private void call(Waiting known, long watermark) {
+    long before = known.timer;
+    long next = calls.next(known, watermark);
+    if (next == before) {
       return;
     }
-    if (before != null) {
+    if (before != Matcher.NEVER) {
       getHandle().deleteTimer(before);
     }
-    getHandle().registerTimer(timer);
-    due.update(timer);
+    if (next != Matcher.NEVER) {
+      getHandle().registerTimer(next);
+    }
+    known.timer = next;
   }
 
   private long millis(UnsafeRow row) {

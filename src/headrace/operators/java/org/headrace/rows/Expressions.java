@@ -1,11 +1,13 @@
 package org.headrace.rows;
 
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.BasePredicate;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.InterpretedOrdering;
 import org.apache.spark.sql.catalyst.expressions.Predicate;
@@ -32,6 +34,17 @@ public final class Expressions {
     }
     List<Expression> children = Scala.list(expression.children());
     return (E) expression.withNewChildren(Scala.seq(allBound(children, input)));
+  }
+
+  /** Return an expression with others in the place of some of its columns. */
+  public static Expression replaced(Expression expression, Map<ExprId, Expression> known) {
+    if (expression instanceof AttributeReference column) {
+      return known.getOrDefault(column.exprId(), column);
+    }
+    List<Expression> children = Scala.list(expression.children());
+    return children.isEmpty()
+        ? expression
+        : expression.withNewChildren(Scala.seq(children.stream().map(each -> replaced(each, known)).toList()));
   }
 
   public static List<Expression> allBound(List<? extends Expression> expressions, List<Attribute> input) {
