@@ -165,7 +165,8 @@ class Application(Definition):
         if self._kept is not None:
             self._note_views(self._kept)
         run.start()
-        run.report(f"headrace-{self.name}-beside" if self.beside else f"headrace-{self.name}")
+        if not self.tried:
+            run.report(f"headrace-{self.name}-beside" if self.beside else f"headrace-{self.name}")
         return self
 
     def _start_together(self, run: "Run", trigger: dict[str, Any], notice: Notice | None) -> None:

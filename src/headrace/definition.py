@@ -1,7 +1,6 @@
 """Statements and what a Python program adds to them go in; an application that can be asked what it is comes out."""
 
 import atexit
-import json
 import secrets
 import shutil
 import tempfile
@@ -44,6 +43,8 @@ class Definition:
     durable: bool = False
     beside: bool = False
     """Whether it runs beside itself, to be built anew: then nobody finds its views by name."""
+    tried: bool = False
+    """Whether it only shows what a query gives: then Kafka is not told how far it has read."""
     file: Path | None = None
     _frames: dict[str, "DataFrame"] = field(default_factory=dict, repr=False)
     _callables: dict[str, tuple[Callable[..., Any], str]] = field(default_factory=dict, repr=False)
@@ -62,9 +63,6 @@ class Definition:
         folder = file.resolve().parent
         name = folder.name if file.stem == "application" and folder.name else file.stem
         application = cls(directory=folder, name=name, durable=True, file=file.resolve(), **options)
-        found = file.with_name(f"{file.name}.imports")  # what a server found for a text that it lets be tried
-        if found.is_file():
-            application.reading(map(Import.from_dict, json.loads(found.read_text("utf-8"))))
         return application.add(fill(text, str(path), variables or {}))
 
     def reading(self, imports: Iterable[Import]) -> Self:

@@ -12,6 +12,7 @@ __all__ = [
     "PlanError",
     "Source",
     "Span",
+    "is_secret_name",
     "shallow",
     "value_without_secrets",
     "without_secrets",
@@ -179,6 +180,15 @@ def without_secrets(text: str) -> str:
     """
     text = _QUOTED.sub(lambda found: found[0] if found[1] is None else _literal_without_secrets(found[1]), text)
     return _starred(_URL_PASSWORD, _starred(_SECRET, text))
+
+
+def is_secret_name(name: str) -> bool:
+    """Say whether something sounds secret by its name.
+
+    >>> is_secret_name("DB_PASSWORD"), is_secret_name("REGION")
+    (True, False)
+    """
+    return re.search(_SECRET_NAME, name, re.IGNORECASE) is not None
 
 
 def value_without_secrets(value: str) -> str:

@@ -193,7 +193,8 @@ def test_the_dashboard_beside_an_application_is_taken_along(server: Served) -> N
     board, edited = server.folder / "dashboard.yaml", "title: Edited\npanels: []\n"
 
     def upgraded(*options: str) -> str:
-        done = server.invoked("job", "upgrade", "shop", "shop.sql", *options)
+        waiting = () if "--dry-run" in options else ("--wait",)  # the next one is refused until it runs
+        done = server.invoked("job", "upgrade", "shop", "shop.sql", *options, *waiting)
         assert done.exit_code == 0, done.output
         return done.stderr
 

@@ -1,7 +1,10 @@
 """A job that is built anew beside itself: swapped, cancelled, failed, and with a server that dies at every step."""
 
 import os
+import shutil
 import subprocess
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -168,7 +171,7 @@ def test_one_that_would_stand_still_for_too_long_goes_on_and_is_taken_over_later
     builder = shop.hands_over()
     shop.yard.tick_until("orders", State.STOPPED)
     shop.yard.server.tick()
-    shop.yard.time.move(minutes=2)
+    shop.yard.pass_time(shop.builder(), minutes=2)
     shop.yard.server.tick()
     assert shop.phase() is Phase.HANDING_OVER
     shop.yard.time.move(seconds=1)
@@ -178,7 +181,7 @@ def test_one_that_would_stand_still_for_too_long_goes_on_and_is_taken_over_later
     shop.read_up_to(builder, FAR)
     shop.yard.hear("orders")
     assert shop.phase() is Phase.BUILDING, "not again at once"
-    shop.yard.time.move(minutes=10)
+    shop.yard.pass_time(shop.now(), shop.builder(), minutes=10)
     shop.until(lambda: shop.builder() is None)
     assert shop.now().version == 2
 
@@ -334,6 +337,54 @@ def test_a_sink_goes_on_from_its_own_state(yard):
     assert not (shop.state() / ".out.carried").exists()
     assert (shop.state() / "totals" / "count").is_file()
     shop.until(lambda: not old.exists())
+
+
+@pytest.fixture
+def copying(yard, monkeypatch):
+    """A rebuild whose copy of a sink's state has begun and goes on until the test ends it; works are real threads."""
+    shop = Shop(yard, TEXT + SINK)
+    builder = shop.builds()
+    (shop.state() / "out").mkdir(parents=True)
+    (shop.state() / "out" / "offsets").write_text("as far as it was")
+    begun, let_go, copy = threading.Event(), threading.Event(), shutil.copytree
+
+    def slow(*arguments):
+        begun.set()
+        assert let_go.wait(240)
+        return copy(*arguments)
+
+    monkeypatch.setattr("headrace.jobs.handover.shutil.copytree", slow)
+    yard.hands.let_go()
+    yard.new_server(working=ThreadPoolExecutor(2))
+    shop.read_up_to(builder, FAR)
+    shop.until(begun.is_set)
+    shop.let_go = let_go
+    yield shop
+    let_go.set()
+    yard.server.close()
+
+
+def test_a_large_state_of_a_sink_holds_up_no_other_job(copying):
+    copying.yard.submit("other")
+    copying.yard.tick_until("other", State.RUNNING)
+    assert (copying.phase(), copying.now().version) == (Phase.SWAPPING, 1)
+    copying.let_go.set()
+    copying.until(lambda: copying.builder() is None)
+    job = copying.yard.tick_until("orders", State.RUNNING)
+    assert job.version == 2
+    assert (copying.state() / "out" / "offsets").read_text() == "as far as it was"
+
+
+def test_a_job_does_not_start_while_its_state_is_copied(copying):
+    copying.jobs.restart("orders", "restart-1")
+    copying.yard.submit("other")
+    copying.yard.tick_until("other", State.RUNNING)
+    job = copying.now()
+    assert job.state is State.STOPPED
+    assert not copying.jobs.folder_of(job).is_locked()
+    copying.let_go.set()
+    assert copying.yard.tick_until("orders", State.RUNNING).version == 1, "somebody wanted it as it was: it is built on"
+    assert copying.phase() is Phase.BUILDING
 
 
 def test_a_sink_that_changes_is_not_built_beside(yard):

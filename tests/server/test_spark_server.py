@@ -77,12 +77,22 @@ def test_a_query_is_tried_without_its_sinks(tmp_path: Path) -> None:
     arrive(incoming, 1, 10)
     server = Served(tmp_path)
     dora = ServerBackend(server.services, server.visitor("dora", "developer").cookies["headrace_session"])
+    out = tmp_path / "out"
     text = f"""
+    SET state = '{out}';
     CREATE STREAM orders (customer STRING, amount INT) WITH (connector = 'files', path = '{incoming}');
-    CREATE SINK copies WITH (connector = 'files', path = '{tmp_path / "out"}', format = 'json') AS SELECT * FROM orders;
-    SELECT customer, amount * 2 AS double FROM orders;
+    CREATE MATERIALIZED VIEW doubled WITH (path = '{out}/views.sqlite') AS SELECT *, amount * 2 AS double FROM orders;
+    CREATE SINK copies WITH (connector = 'files', path = '{out}', format = 'json') AS SELECT * FROM orders;
+    SHOW STREAMS;
+    SELECT amount FROM orders;
+    SELECT customer, double FROM doubled;
     """
-    (tmp_path / "tried.sql").write_text(text)
+    with_function = f"""
+    CREATE FUNCTION twice(n INT) RETURNS INT LANGUAGE PYTHON AS 'own:twice';
+    {text.replace(str(incoming), "in").replace("amount * 2", "twice(amount)")}
+    """
+    (tmp_path / "own.py").write_text("def twice(n):\n    return 2 * n\n")
+    (tmp_path / "tried.sql").write_text(with_function)
 
     async def first() -> RowBatch:
         rows = dora.preview(text)
@@ -101,4 +111,5 @@ def test_a_query_is_tried_without_its_sinks(tmp_path: Path) -> None:
     assert [each.name for each in batch.columns] == ["customer", "double"]
     assert (batch.rows, batch.changes) == ((("ann", 20),), ("insert",))
     assert json.loads(printed) == {"_change": "insert", "customer": "ann", "double": 20}
-    assert not (tmp_path / "out").exists()
+    assert not out.exists()
+    assert not (tmp_path / "__pycache__").exists()

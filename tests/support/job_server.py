@@ -1,4 +1,4 @@
-"""A server that only looks after jobs, to be killed: ``python job_server.py FOLDER``."""
+"""A server that only looks after jobs, to be killed: ``python job_server.py FOLDER [DATABASE]``."""
 
 import sys
 import threading
@@ -16,5 +16,6 @@ CAPACITY = Capacity(cores=6, memory=16384)
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
-    jobs = Jobs(Database.open(f"sqlite:///{folder / 'server.sqlite'}"), folder / "jobs", CAPACITY)
+    url = sys.argv[2] if sys.argv[2:] else f"sqlite:///{folder / 'server.sqlite'}"
+    jobs = Jobs(Database.open(url), folder / "jobs", CAPACITY)
     supervisor_of(jobs, command=FAKE).run(threading.Event())

@@ -81,7 +81,7 @@ class Yard:
         self.jobs = Jobs(self.database, self.path / "jobs", self.capacity, self.time.clock())
         self.new_server()
 
-    def new_server(self) -> None:
+    def new_server(self, working: Executor | None = None) -> None:
         """Start another server on the same folder and database; the one before is not told."""
         self.hands = Hands(self.jobs.folder, self.command, self.environment)
         works = Works(self.jobs.store, self.hands, self.time.clock())
@@ -93,7 +93,7 @@ class Yard:
             self.capacity,
             self.limits,
             looking=AtOnce(),
-            working=AtOnce(),
+            working=working or AtOnce(),
         )
 
     def submit(self, name: str = "orders", behave: str = "run", **more: Any) -> Job:
@@ -119,6 +119,12 @@ class Yard:
         last = self._beat(job)
         until(lambda: self._beat(job) > last)
         self.server.tick()
+
+    def pass_time(self, *running: Job, **passed: float) -> None:
+        """Let time pass in which the drivers of jobs go on beating, as the server sees with its next round."""
+        self.time.move(**passed)
+        before = [(job, self._beat(job)) for job in running]
+        until(lambda: all(self._beat(job) > last for job, last in before))
 
     def _beat(self, job: Job) -> int:
         heartbeat = self.jobs.heartbeat(job)

@@ -9,7 +9,7 @@ from headrace.cli.client import Client, connect
 from headrace.cli.failures import USER_ERROR, complain
 from headrace.cli.inspect import print_json
 from headrace.cli.listing import print_lines
-from headrace.cli.texts import application_of, read_text
+from headrace.cli.texts import application_of
 
 __all__ = ["check_on", "explain_on", "try_on"]
 
@@ -33,8 +33,8 @@ def check_on(server: str, file: Path, variables: Mapping[str, str], output: Lite
 
 def try_on(server: str | None, file: Path, variables: Mapping[str, str], seconds: int, rows: int | None) -> None:
     """Print the rows of an application's last query as a server runs it, without its sinks, as JSON lines."""
-    body = {"text": read_text(file), "variables": dict(variables), "seconds": seconds}
     with connect(server) as client:
+        body = {**application_of(client, file), "variables": dict(variables), "seconds": seconds}
         print_lines((data for _, data in client.tried("/try/events", body)), rows)
 
 

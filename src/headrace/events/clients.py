@@ -1,7 +1,7 @@
 """How a stream or table reaches its brokers goes in; clients of Kafka, and messages read to the end, come out."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -13,7 +13,7 @@ from headrace.connectors.kafka.client import servers_of
 from headrace.connectors.kafka.options import PREFIX, KafkaConnection
 from headrace.errors import HeadraceError, JobFailed
 
-__all__ = ["ANSWER", "Follower", "connection", "name_of", "partitions_of", "place_of", "refusal", "told"]
+__all__ = ["ANSWER", "Follower", "Reader", "connection", "name_of", "partitions_of", "place_of", "refusal", "told"]
 
 ANSWER = timedelta(seconds=60)
 """How long a broker may take to answer."""
@@ -86,83 +86,80 @@ def name_of(message: Message) -> str:
     return f"{message.topic()}/{message.partition()}/{message.offset()}"
 
 
-class Follower:
-    """Reads a topic to its end and goes on from there; ``committed`` leaves aborted messages out."""
+class Reader:
+    """Reads places of topics by a client that joins no group; ``committed`` leaves aborted messages out."""
 
-    def __init__(self, options: KafkaConnection, base: Path, topic: str, *, committed: bool = True) -> None:
-        self.topic = topic
+    def __init__(
+        self, options: KafkaConnection, base: Path, *, group: str = "headrace-reader", committed: bool = True
+    ) -> None:
         with told():
             self._consumer = Consumer(
                 {
                     **connection(options, base),
-                    "group.id": f"headrace-reader-{topic}",  # never joined, never committed to
+                    "group.id": group,  # never joined, never committed to
                     "enable.auto.commit": False,
                     "enable.partition.eof": True,
                     "auto.offset.reset": "earliest",
                     "isolation.level": "read_committed" if committed else "read_uncommitted",
                 }
             )
-            self.partitions = partitions_of(self._consumer, topic)
 
     def close(self) -> None:
         """End the connection."""
         self._consumer.close()
 
-    def __enter__(self) -> "Follower":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def offsets_at(self, millis: int) -> dict[int, int]:
-        """Return where the messages from an instant on begin; at the end where there are none."""
-        asked = [TopicPartition(self.topic, each, millis) for each in self.partitions]
+    def topics(self) -> dict[str, list[int]]:
+        """Return all topics that are there, with the numbers of their partitions."""
         with told():
-            found = self._consumer.offsets_for_times(asked, timeout=ANSWER.total_seconds())
-            return {each.partition: each.offset if each.offset >= 0 else self.end(each.partition) for each in found}
+            found = self._consumer.list_topics(timeout=ANSWER.total_seconds()).topics
+        return {name: sorted(each.partitions) for name, each in found.items() if not each.error and each.partitions}
 
-    def end(self, partition: int) -> int:
-        """Return the offset after the last message of a partition."""
+    def partitions_of(self, topic: str) -> list[int]:
+        """Return the numbers of a topic's partitions, or raise if it is not there."""
         with told():
-            place = TopicPartition(self.topic, partition)
-            return int(self._consumer.get_watermark_offsets(place, timeout=ANSWER.total_seconds())[1])
+            return partitions_of(self._consumer, topic)
 
-    def ends(self) -> dict[int, int]:
-        """Return the offset after the last message of each partition."""
-        return {partition: self.end(partition) for partition in self.partitions}
-
-    def from_offsets(self, start: Mapping[int, int]) -> Iterator[Message]:
-        """Yield the messages from some offsets (the beginning where none is given) to the end as it is now."""
+    def reach(self, topic: str, partition: int) -> tuple[int, int]:
+        """Return the first offset of a partition, and the one after its last message."""
         with told():
-            self._consumer.assign([TopicPartition(self.topic, each, start.get(each, 0)) for each in self.partitions])
-            ended: set[int] = set()
+            place = TopicPartition(topic, partition)
+            first, end = self._consumer.get_watermark_offsets(place, timeout=ANSWER.total_seconds())
+            return int(first), int(end)
+
+    def to_the_end(self, places: Sequence[TopicPartition]) -> Iterator[Message]:
+        """Yield the messages from some places on to the end as it is now."""
+        with told():
+            self._consumer.assign(list(places))
+            open_ones = {(each.topic, each.partition) for each in places}
             until = time.monotonic() + ANSWER.total_seconds()
-            while len(ended) < len(self.partitions):
+            while open_ones:
                 for message in self._consumer.consume(1000, 0.2):
                     until = time.monotonic() + ANSWER.total_seconds()
                     error = message.error()
                     if error is None:
                         yield message
                     elif error.code() == KafkaError._PARTITION_EOF:
-                        ended.add(place_of(message)[0])
+                        open_ones.discard((str(message.topic()), place_of(message)[0]))
                     elif error.fatal() or not error.retriable():
                         raise KafkaException(error)
-                if time.monotonic() > until:
-                    raise JobFailed(f'topic "{self.topic}" cannot be read: the broker does not answer')
+                if open_ones and time.monotonic() > until:
+                    raise _silence(min(open_ones)[0])
 
-    def message(self, partition: int, offset: int) -> Message | None:
-        """Return the message at an offset, None if there is none any more, or not yet."""
-        if partition not in self.partitions:
-            return None
-        place = TopicPartition(self.topic, partition, offset)
+    def follow(self, places: Sequence[TopicPartition]) -> None:
+        """Let ``new`` give what comes at further places too."""
         with told():
-            first, end = self._consumer.get_watermark_offsets(place, timeout=ANSWER.total_seconds())
-            if not first <= offset < end:
-                return None  # the consumer would begin somewhere else
-            self._consumer.assign([place])
+            self._consumer.incremental_assign(list(places))
+
+    def message_at(self, topic: str, partition: int, offset: int) -> Message | None:
+        """Return the message at an offset of a partition, None if there is none any more, or not yet."""
+        first, end = self.reach(topic, partition)
+        if not first <= offset < end:
+            return None  # the consumer would begin somewhere else
+        with told():
+            self._consumer.assign([TopicPartition(topic, partition, offset)])
             found = self._consumer.poll(ANSWER.total_seconds())
             if found is None:
-                raise JobFailed(f'topic "{self.topic}" cannot be read: the broker does not answer')
+                raise _silence(topic)
             if (error := found.error()) is not None:
                 if error.code() == KafkaError._PARTITION_EOF:
                     return None
@@ -179,3 +176,41 @@ class Follower:
                         yield message
                     elif error.fatal():
                         raise KafkaException(error)
+
+
+class Follower(Reader):
+    """Reads one topic to its end and goes on from there."""
+
+    def __init__(self, options: KafkaConnection, base: Path, topic: str, *, committed: bool = True) -> None:
+        super().__init__(options, base, group=f"headrace-reader-{topic}", committed=committed)
+        self.topic = topic
+        self.partitions = self.partitions_of(topic)
+
+    def __enter__(self) -> "Follower":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def offsets_at(self, millis: int) -> dict[int, int]:
+        """Return where the messages from an instant on begin; at the end where there are none."""
+        asked = [TopicPartition(self.topic, each, millis) for each in self.partitions]
+        with told():
+            found = self._consumer.offsets_for_times(asked, timeout=ANSWER.total_seconds())
+            return {each.partition: each.offset if each.offset >= 0 else self.end(each.partition) for each in found}
+
+    def end(self, partition: int) -> int:
+        """Return the offset after the last message of a partition."""
+        return self.reach(self.topic, partition)[1]
+
+    def ends(self) -> dict[int, int]:
+        """Return the offset after the last message of each partition."""
+        return {partition: self.end(partition) for partition in self.partitions}
+
+    def from_offsets(self, start: Mapping[int, int]) -> Iterator[Message]:
+        """Yield the messages from some offsets (the beginning where none is given) to the end as it is now."""
+        return self.to_the_end([TopicPartition(self.topic, each, start.get(each, 0)) for each in self.partitions])
+
+
+def _silence(topic: str) -> JobFailed:
+    return JobFailed(f'topic "{topic}" cannot be read: the broker does not answer')

@@ -1,6 +1,6 @@
 """The builders of rebuilds go in, round by round; each is brought one step further, and may be left at any moment.
 
-What a step does is one change of the database, so it is done or not; what is done to files afterwards may be repeated.
+What a step does is one change of the database, so it is done or not; what is done to files before it may be repeated.
 """
 
 import logging
@@ -62,8 +62,8 @@ class Handover:
         self._again: dict[str, timedelta] = {}
         """Before when a builder does not take over."""
 
-    def step(self, builder: Job) -> None:
-        """Look at a rebuild, and do what is next."""
+    def step(self, builder: Job) -> Job | None:
+        """Look at a rebuild, and do what is next; if that is to swap, which may take long, return the job for that."""
         facts = builder.rebuild or {}
         job = self._store.get(str(facts.get("of")))
         job = None if job is None or job.deleted_at is not None else job
@@ -79,12 +79,19 @@ class Handover:
         )
         step = decide_rebuild(pair)
         if step is Step.WAIT:
-            return
+            return None
         _log.info("job %s: %s", builder.name, step)
-        if step is Step.SWAP and job is not None:
-            self._carry_over(builder, job)
+        if step is Step.SWAP:
+            return job
         with suppress(_Quicker), self._store.writing() as session:
             self._do(session, step, builder, job)
+        return None
+
+    def swap(self, builder: Job, job: Job) -> None:
+        """Give a job the state of its builder; neither runs, and nobody may start one of them before this has ended."""
+        self._carry_over(builder, job)
+        with suppress(_Quicker), self._store.writing() as session:
+            self._swap(session, builder, job, dict(builder.rebuild or {}))
 
     # --- how far it is ------------------------------------------------------------------------------------------
 
@@ -153,8 +160,6 @@ class Handover:
             change(session, builder, {"rebuild": facts, "wanted": str(Wanted.STOP)})
         elif step is Step.FAIL:
             self._fail(session, builder, job, facts, builder.error or Report(builder.reason))
-        elif step is Step.SWAP:
-            self._swap(session, builder, job, facts)
 
     def _take_back(self, session: Session, builder: Job, job: Job, facts: dict[str, Any]) -> None:
         """Let the builder build on; the job goes on as it was, unless somebody has seen to that."""

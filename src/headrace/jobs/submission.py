@@ -24,6 +24,7 @@ __all__ = [
     "checked",
     "claim_of",
     "name_of",
+    "named_folder",
     "new_row",
     "read_application",
     "version_row",
@@ -100,21 +101,20 @@ def read_application(text: str | None, file: Path | None, directory: Path | None
     """Return the text of an application and the folder that its paths are relative to."""
     if (text is None) == (file is None):
         raise HeadraceError("an application is given either as text or as a file")
+    named = None if directory is None else named_folder(directory)
     if file is None:
         assert text is not None
-        return text, _checked(directory) or default.resolve()
+        return text, named or default.resolve()
     try:
-        return file.read_text("utf-8"), _checked(directory) or file.resolve().parent
+        return file.read_text("utf-8"), named or file.resolve().parent
     except OSError as error:
         raise HeadraceError(f'file "{file}" cannot be read', detail=f"{error.strerror}.") from error
     except UnicodeDecodeError as error:
         raise HeadraceError(f'file "{file}" is not UTF-8 text', detail=f"{error}.") from error
 
 
-def _checked(directory: Path | None) -> Path | None:
+def named_folder(directory: Path) -> Path:
     """Return the folder that somebody named; raise if it is not there."""
-    if directory is None:
-        return None
     try:
         there = directory.resolve()
         is_folder = there.is_dir()

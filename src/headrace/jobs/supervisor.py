@@ -4,18 +4,18 @@ What is noted in the database comes before the deed, and every deed may be repea
 is followed by one that sees the note, looks whether the deed was done, and does it if it was not.
 """
 
-import fcntl
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
+from functools import partial
 
 from headrace.errors import HeadraceError
+from headrace.jobs.claims import Claims, Unclaimed
 from headrace.jobs.clock import Clock
 from headrace.jobs.decisions import (
     Action,
@@ -64,7 +64,7 @@ def supervisor_of(jobs: Jobs, limits: Limits | None = None, command: Sequence[st
 
 
 class Supervisor:
-    """Keeps the jobs of a server as people want them; only one at a time works on a folder."""
+    """Keeps the jobs of a server as people want them; only one at a time works on a folder and on a database."""
 
     def __init__(
         self,
@@ -90,7 +90,8 @@ class Supervisor:
         self._busy: dict[str, Future[None]] = {}
         self._first = True
         self._tidied: timedelta | None = None
-        self._lock: int | None = None
+        self._claims: Claims | None = None
+        """None if rounds are gone one by one, by one who knows that nobody else is at work."""
         self.last_tick = timedelta(0)
         """How long the last round took."""
 
@@ -102,39 +103,45 @@ class Supervisor:
         try:
             while not stopping.is_set():
                 try:
-                    self.tick()
+                    with suppress(Unclaimed):  # the next round may have them again
+                        self._regain()
+                        self.tick()
                 except Exception:  # a database that does not answer now may do so in the next round
                     _log.exception("a round failed")
                 stopping.wait(max(0.05, (TICK - self.last_tick).total_seconds()))
         finally:
             self.close()
 
+    @property
+    def is_at_work(self) -> bool:
+        """Whether it looks after the jobs: not before it has claimed them, and not while a claim is lost."""
+        return self._claims is not None and self._claims.are_held
+
     def claim(self) -> None:
-        """Take the folder of jobs for this server, unless it has it; raise if another one does."""
-        if self._lock is not None:
-            return
-        root: Path = self._hands.root
-        root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(root / "supervisor.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(handle)
-            raise HeadraceError(
-                "another server looks after these jobs",
-                detail=f"It holds {root}.",
-                hint="Stop it first, or give this one a folder of its own.",
-            ) from error
-        self._lock = handle
+        """Take the folder and the database of the jobs for this server, unless it has them; raise if another does."""
+        if self._claims is None:
+            self._claims = Claims.take(self._hands.root, self._store.database)
+
+    def _require(self) -> None:
+        """Raise if another server may be at work: asked before every deed, since a round may last."""
+        if self._claims is not None:
+            self._claims.require()
+
+    def _regain(self) -> None:
+        """Take again what was lost; another server may have been at work, so begin as if this one were new."""
+        if self._claims is not None and self._claims.regain():
+            self._first = True
+            self._watches.clear()
+            self._looks.clear()
 
     def close(self) -> None:
         """Let go of everything; drivers live on."""
         self._looking.shutdown(wait=False, cancel_futures=True)
         self._working.shutdown(wait=True, cancel_futures=True)
         self._hands.let_go()
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        if self._claims is not None:
+            self._claims.release()
+            self._claims = None
 
     def tick(self) -> None:
         """Go once over all jobs about which something may be to be done."""
@@ -146,10 +153,14 @@ class Supervisor:
         verdicts = self._admissions(jobs)
         idle = [job for job in jobs if not self._is_busy(job)]
         for job, sight in self._sights(idle):
+            if job.id in self._busy:
+                continue  # its rebuild has just begun to change its state
             try:
                 self._handle(job, sight, verdicts.get(job.id, ""))
                 if job.rebuild is not None and job.deleted_at is None:
                     self._step(job)
+            except Unclaimed:  # what is noted and not done is done by whoever has them
+                raise
             except Exception:  # one job's trouble is not another's
                 _log.exception("job %s could not be looked after", job.name)
             if time.monotonic() - began > LONGEST:
@@ -210,6 +221,8 @@ class Supervisor:
             current = self._apply(current, action)
 
     def _apply(self, job: Job, action: Action) -> Job | None:
+        if not isinstance(action, Move):
+            self._require()
         match action:
             case Move():
                 _log.info("job %s: %s, %s", job.name, action.to, action.reason)
@@ -245,7 +258,13 @@ class Supervisor:
     # --- what takes long ----------------------------------------------------------------------------------------
 
     def _in_background(self, job: Job, work: Callable[[Job], None]) -> None:
-        self._busy[job.id] = self._working.submit(work, job)
+        self._busy[job.id] = self._working.submit(self._claimed, work, job)
+
+    def _claimed(self, work: Callable[[Job], None], job: Job) -> None:
+        """Do what has waited for its turn; if a claim was lost meanwhile it is left to a later round."""
+        with suppress(Unclaimed):
+            self._require()
+            work(job)
 
     def _is_busy(self, job: Job) -> bool:
         """Say whether work on a job is under way; until it has ended nothing else is done to it."""
@@ -276,8 +295,12 @@ class Supervisor:
 
     def _step(self, builder: Job) -> None:
         """Bring a rebuild one step further, unless its builder has just moved."""
-        if self._busy.get(builder.id) is None and self._store.get(builder.id) == builder:
-            self._handover.step(builder)
+        if builder.id in self._busy or self._store.get(builder.id) != builder:
+            return
+        job = self._handover.step(builder)
+        if job is not None and not self._is_busy(job):
+            self._in_background(builder, partial(self._handover.swap, job=job))
+            self._busy[job.id] = self._busy[builder.id]
 
     def _remove(self, job: Job) -> None:
         self._hands.end_remains(job)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from headrace.errors import HeadraceError, Source, Span
 from headrace.language.mistakes import did_you_mean
 
-__all__ = ["fill", "references"]
+__all__ = ["NoValue", "fill", "references"]
 
 _PARTS = re.compile(
     r"""
@@ -34,6 +34,10 @@ _SAFE = re.compile(
     """,
     re.DOTALL | re.VERBOSE,
 )
+
+
+class NoValue(HeadraceError):
+    """A variable that nothing fills."""
 
 
 def fill(text: str, name: str, variables: Mapping[str, str]) -> Source:
@@ -140,4 +144,4 @@ def _value(source: Source, reference: str, span: Span, variables: Mapping[str, s
     if default is not None:
         return default
     hint = did_you_mean(name, variables, f"Pass --var {name}=VALUE, or write ${{{name}:-default}}.")
-    raise HeadraceError(f"the variable {name} has no value", hint=hint, span=span)
+    raise NoValue(f"the variable {name} has no value", hint=hint, span=span)

@@ -11,14 +11,14 @@ from typing import Any
 from alembic import command
 from alembic.config import Config
 from alembic.util import CommandError
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.orm import Session, sessionmaker
 
 from headrace.errors import HeadraceError
 
-__all__ = ["Database", "take_turns"]
+__all__ = ["Database", "take_turns", "unusable"]
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 _READING = "headrace_reading"
@@ -49,11 +49,7 @@ class Database:
                 hint="Write it as postgresql+psycopg://user@host/name or sqlite:///path.",
             ) from error
         except DBAPIError as error:
-            raise HeadraceError(
-                f'the database "{make_url(url).render_as_string(hide_password=True)}" cannot be used',
-                detail=f"{_first_line(error.orig or error)}.",
-                hint="See that it runs, and that its URL, user and password are right.",
-            ) from error
+            raise unusable(make_url(url), error) from error
         except CommandError as error:
             raise HeadraceError(
                 "the tables of the database are not ones that this version knows",
@@ -108,6 +104,15 @@ def take_turns(session: Session | Connection, topic: str) -> None:
     if connection.dialect.name == "postgresql":
         number = zlib.crc32(f"headrace {topic}".encode())
         connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": number})
+
+
+def unusable(url: URL, error: DBAPIError) -> HeadraceError:
+    """Return what is to be told of a database that cannot be reached, or that refuses."""
+    return HeadraceError(
+        f'the database "{url.render_as_string(hide_password=True)}" cannot be used',
+        detail=f"{_first_line(error.orig or error)}.",
+        hint="See that it runs, and that its URL, user and password are right.",
+    )
 
 
 def _engine(url: str) -> Engine:

@@ -5,16 +5,17 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 
 from anyio import to_thread
-from fastapi import FastAPI, Request, Response
-from fastapi.openapi.utils import get_openapi
+from fastapi import Depends, FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from headrace.server.description import description
 from headrace.server.headers import SafeHeaders
 from headrace.server.rest import account, alerts, job_reading, jobs, language, people, system, views
 from headrace.server.rest.asking import COOKIE
-from headrace.server.rest.problems import PROBLEMS, Problem, add_handlers
+from headrace.server.rest.parameters import each_once
+from headrace.server.rest.problems import PROBLEMS, add_handlers
 from headrace.server.rest.sizes import BodyLimit
 from headrace.server.services.services import Services, open_services
 from headrace.server.settings import Settings
@@ -52,7 +53,7 @@ def create_server(settings: Settings, services: Services | None = None) -> FastA
     app.state.services = served
     add_handlers(app)
     for router in ROUTERS:
-        app.include_router(router, prefix=PREFIX, responses=PROBLEMS)
+        app.include_router(router, prefix=PREFIX, responses=PROBLEMS, dependencies=[Depends(each_once)])
     app.include_router(system.router, responses={401: PROBLEMS[401], 403: PROBLEMS[403]})
     _refuse_the_rest(app)
     if settings.console:
@@ -64,7 +65,7 @@ def create_server(settings: Settings, services: Services | None = None) -> FastA
     app.add_middleware(SafeHeaders)
     if settings.trusted_proxies:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(settings.trusted_proxies))
-    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
+    app.openapi = lambda: description(app)  # type: ignore[method-assign]
     return app
 
 
@@ -86,17 +87,3 @@ def _refuse_the_rest(app: FastAPI) -> None:
         if allowed:
             raise HTTPException(405, headers={"Allow": ", ".join(allowed)})
         raise HTTPException(404)
-
-
-def _openapi(app: FastAPI) -> dict[str, object]:
-    """Return the description of the interface, with problem details in place of FastAPI's own errors."""
-    if app.openapi_schema is None:
-        schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-        schemas = schema["components"]["schemas"]
-        problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-        schemas.update(problem.pop("$defs", {}))
-        schemas["Problem"] = problem
-        for name in ("HTTPValidationError", "ValidationError"):
-            schemas.pop(name, None)
-        app.openapi_schema = schema
-    return app.openapi_schema

@@ -49,6 +49,7 @@ DEFAULTS = {
     "spark.log.structuredLogging.enabled": "false",
     "spark.sql.codegen.cache.maxEntries": "1000",
     "spark.sql.dataFrameQueryContext.enabled": "false",
+    "spark.sql.files.openCostInBytes": "262144",  # of local files; more would cut a file of some MB into unequal parts
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing."
     "FileSystemBasedCheckpointFileManager",

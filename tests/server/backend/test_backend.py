@@ -21,6 +21,7 @@ from headrace.server.console.backend import Backend, NotSignedIn
 from headrace.server.console.values.jobs import RestartOptions, RunOptions
 from headrace.server.console.values.people import Entry, Target
 from headrace.server.console.values.rows import RowBatch
+from headrace.server.services.trial import Trial
 from headrace.server.services.trying import TriedRow
 from support.job_yard import APPLICATION
 from support.rest_server import PASSWORD, RestServer
@@ -183,6 +184,83 @@ def test_a_viewer_sees_and_changes_nothing(server: RestServer) -> None:
             run(refused)
     with pytest.raises(Forbidden):
         first(vera.preview("SELECT 1"))
+
+
+OWN = """
+CREATE FUNCTION twice(a INT) RETURNS INT LANGUAGE PYTHON AS 'own:twice';
+CREATE STREAM s (a INT, b STRING) WITH (connector = 'files', path = 'in');
+SELECT twice(a) AS double FROM s WHERE b IN ('${REGION}', '${API_TOKEN}');
+"""
+
+
+@pytest.fixture
+def own(server: RestServer, tmp_path: Path) -> Path:
+    """Return the folder of the job ``shop``, whose text has a function, a relative path and variables."""
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "own.py").write_text("def twice(a):\n    return 2 * a\n")
+    values = {"BEHAVE": "run", "REGION": "north", "API_TOKEN": "hush-hush"}
+    server.submit(server.visitor("ann", "developer"), text=OWN, directory=str(folder), variables=values)
+    return folder
+
+
+@pytest.fixture
+def trials(monkeypatch: pytest.MonkeyPatch) -> list[Trial]:
+    """Return what is tried from now on; nothing of it runs."""
+    found: list[Trial] = []
+
+    async def rows_of(trial: Trial, _: Path) -> AsyncIterator[TriedRow]:
+        found.append(trial)
+        yield TriedRow("insert", (2,))
+
+    monkeypatch.setattr(language, "rows_of", rows_of)
+    return found
+
+
+def test_the_text_of_a_job_is_looked_at_and_tried_with_what_the_job_has(
+    server: RestServer, own: Path, trials: list[Trial]
+) -> None:
+    dora = backend_of(server, "dora", "developer")
+    assert run(dora.check(OWN, "shop")) == []
+    told = run(dora.explain(OWN, "shop"))
+    assert "north" in told.text
+    assert "hush" not in f"{told.text} {told.graph}"
+    assert any("****" in f"{node}" for node in told.graph.nodes)
+    assert first(dora.preview(OWN, "shop")).rows == ((2,),)
+    [trial] = trials
+    assert trial.directory == own
+    assert "'north', 'hush-hush'" in trial.text
+
+    wrong = OWN.replace("path = 'in'", "path = 'in', format = '${API_TOKEN}'")
+    [mistake] = run(dora.check(wrong, "shop"))
+    assert "****" in f"{mistake}"
+    assert "hush" not in f"{mistake}"
+    for asked in (dora.explain(wrong, "shop"), anext(dora.preview(wrong, "shop"))):
+        with pytest.raises(HeadraceError) as raised:
+            run(asked)
+        shown = f"{raised.value.message} {raised.value.detail} {raised.value.hint}"
+        assert "****" in shown
+        assert "hush" not in shown
+
+
+def test_what_a_job_has_is_for_those_who_may_give_it_another_text(
+    server: RestServer, own: Path, trials: list[Trial]
+) -> None:
+    dora = backend_of(server, "dora", "developer")
+    denied = {"effect": "deny", "kind": "job", "pattern": "shop", "user": "dora", "actions": ["upgrade"]}
+    assert server.visitor("chief", "admin").post("/access", denied).status_code == 201
+    for name in ("shop", "SHOP", "other", "", server.jobs.show("shop").id):
+        [mistake] = run(dora.check(OWN, name))
+        assert (mistake.message, mistake.line, mistake.hint) == (
+            "the variable REGION has no value",
+            4,
+            "Submit asks for it; write ${NAME:-default} to see here what the text would do.",
+        )
+    with pytest.raises(HeadraceError, match="the variable API_TOKEN has no value"):
+        first(dora.preview("SELECT '${API_TOKEN}' AS token", "shop"))
+    with pytest.raises(HeadraceError, match="module own is not found"):
+        first(dora.preview(OWN.replace("${", "$${"), "shop"))
+    assert trials == []
 
 
 @pytest.mark.parametrize("quiet", [True, False])

@@ -266,15 +266,15 @@ class FakeBackend:
             raise HeadraceError("the old password is wrong")
 
     # language
-    async def check(self, text: str) -> Sequence[Diagnostic]:
-        return check(text, "application", Path.cwd())
+    async def check(self, text: str, application: str = "") -> Sequence[Diagnostic]:
+        return check(text, "application", self.store.folder if application else Path.cwd())
 
-    async def explain(self, text: str) -> Explained:
-        return data.explained(text)
+    async def explain(self, text: str, application: str = "") -> Explained:
+        return data.explained(text, self.store.folder if application else None)
 
-    async def preview(self, text: str) -> AsyncIterator[RowBatch]:
+    async def preview(self, text: str, application: str = "") -> AsyncIterator[RowBatch]:
         self._must("try", Target("application"))
-        data.explained(text)  # raises the mistake in it
+        data.explained(text, self.store.folder if application else None)  # raises the mistake in it
         columns = (Column("page", "STRING"), Column("window_end", "TIMESTAMP"), Column("clicks", "BIGINT"))
         number = 0
         while True:

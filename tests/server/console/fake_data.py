@@ -129,8 +129,8 @@ def point(name: str, at: datetime) -> Point:
     return Point(at, each.in_per_second, each.in_per_second * 0.37, each.latency, each.lag, each.state_bytes)
 
 
-def explained(text: str = FRAUD) -> Explained:
-    return explain(text, "application", Path.cwd())
+def explained(text: str = FRAUD, folder: Path | None = None) -> Explained:
+    return explain(text, "application", folder or Path.cwd())
 
 
 def steps(name: str, now: datetime) -> tuple[NodeFigures, ...]:

@@ -59,6 +59,19 @@ def test_control_enter_runs_the_query_and_rows_come_in(log_in: LogIn) -> None:
     expect(page.get_by_text(re.compile(r"^Ended after \d+ rows"))).to_be_visible()
 
 
+def test_the_text_of_a_job_is_looked_at_where_the_job_is(log_in: LogIn, served: object) -> None:
+    text = f"CREATE FUNCTION twice(a INT) RETURNS INT LANGUAGE PYTHON AS 'own_twice:twice';\n{GOOD}"
+    (served.folder / "own_twice.py").write_text("def twice(a):\n    return 2 * a\n")  # type: ignore[attr-defined]
+    (served.folder / "twice.sql").write_text(text)  # type: ignore[attr-defined]
+    page = log_in("dana", "/editor?application=twice")
+    expect(page.get_by_text("No mistake found")).to_be_visible()
+    expect(page.locator(".topology text", has_text="read stream s")).to_be_visible()
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_text(re.compile(r"^\d+ rows so far"))).to_be_visible()
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_role("dialog").get_by_label("Name")).to_have_value("twice")
+
+
 def test_an_application_is_saved_opened_and_submitted(log_in: LogIn, served: object) -> None:
     page = log_in("dana", "/editor")
     _write(page, GOOD)

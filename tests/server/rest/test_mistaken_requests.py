@@ -33,6 +33,13 @@ def test_instants_at_the_ends_of_time(admin: Visitor, query: str) -> None:
     assert admin.get(f"/audit?{query}").status_code == 200
 
 
+def test_a_parameter_of_one_value_is_given_once(admin: Visitor) -> None:
+    answer = admin.get("/users?limit=1&limit=2")
+    assert (answer.status_code, [each["place"] for each in answer.json()["fields"]]) == (422, ["query.limit"])
+    assert admin.get("/jobs?limit=1&owner=ann&owner=bob").status_code == 422
+    assert admin.get("/jobs?limit=1&state=running&state=failed").status_code == 200
+
+
 def test_what_cannot_run_is_refused_at_once(developer: Visitor) -> None:
     for more in ({"master": "blah"}, {"directory": "/nowhere/x"}, {"directory": "/etc/passwd"}):
         answer = developer.post("/jobs", {"name": "j", "text": APPLICATION, **more})

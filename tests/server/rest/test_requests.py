@@ -5,6 +5,7 @@ import pytest
 
 from headrace.errors import HeadraceError
 from headrace.jobs.states import State
+from headrace.jobs.supervisor import Supervisor
 from headrace.server.settings import Settings
 from support.job_yard import APPLICATION
 from support.rest_server import PASSWORD, RestServer, Visitor
@@ -205,10 +206,12 @@ def test_beyond_this_machine_only_with_tls_or_the_flag(tmp_path, host: str) -> N
         Settings(data=tmp_path, host=host, tls_certificate=certificate).check()
 
 
-def test_health(server: RestServer) -> None:
+def test_health(server: RestServer, monkeypatch: pytest.MonkeyPatch) -> None:
     nobody = server.nobody()
     assert nobody.get("/health/live").json() == {"status": "ok"}
     assert nobody.get("/health/ready").status_code == 503
     server.supervisor.close()
     server.services.start()
     assert nobody.get("/health/ready").json() == {"status": "ok"}
+    monkeypatch.setattr(Supervisor, "is_at_work", False)  # as while it has lost its claim on the database
+    assert nobody.get("/health/ready").status_code == 503

@@ -275,7 +275,7 @@ def test_sessions_are_ended_by_their_user_and_by_admins(server: RestServer, admi
     assert admin.get("/me").status_code == 200
 
 
-def test_every_change_is_in_the_audit_log(server: RestServer, admin, developer, operator) -> None:
+def test_commands_and_refused_ones_are_in_the_audit_log(server: RestServer, admin, developer, operator) -> None:
     server.submit(developer)
     operator.post("/jobs/shop/stop", {})
     operator.delete("/jobs/shop")

@@ -8,7 +8,7 @@ from pyarrow import parquet
 
 from headrace import Application
 from headrace.connectors.files.options import FilesSource
-from headrace.server.services.file_tap import FileTap
+from headrace.server.services.file_tap import FileTap, may_lead_to
 
 IDS = range(40)
 
@@ -61,3 +61,25 @@ def test_only_files_of_the_stream_are_read(tmp_path: Path) -> None:
     found = tap.at(str(tmp_path / "in.json"), 0, 40)
     assert found is not None
     assert found.row == {"id": "39"}
+
+
+@pytest.mark.parametrize(
+    ("path", "led_to", "not_to"),
+    [
+        (
+            "in",
+            ["/app/in", "/app/in/a.json", "/app/in/day=1/a.json"],
+            ["/app/inner/a.json", "/app", "in", "/in/a.json"],
+        ),
+        ("in/a.json", ["/app/in/a.json"], ["/app/in/b.json", "/app/in"]),
+        ("in/*.json", ["/app/in/a.json"], ["/app/in/a.csv", "/app/in/b/a.json", "/app/in"]),
+        ("/in/{a,b/c}/*", ["/in/a/1", "/in/b/c/1"], ["/in/b/1", "/in/c/1"]),
+        ("../in", ["/in/a.json"], ["/app/in/a.json", "/other"]),
+        ("file:///in/[ab]", ["/in/a", "/in/b/1.json"], ["/in/c"]),
+        ("[x]", ["/app/x/1", "/app/[x]/1"], ["/app/y/1"]),
+        ("s3a://bucket/in", [], ["/in/a.json", "/bucket/in/a.json"]),
+    ],
+)
+def test_which_files_a_path_leads_to(path: str, led_to: list[str], not_to: list[str]) -> None:
+    found = {file: may_lead_to(path, Path("/app"), file) for file in (*led_to, *not_to)}
+    assert found == dict.fromkeys(led_to, True) | dict.fromkeys(not_to, False)

@@ -95,7 +95,8 @@ def _value(frame: DataFrame, names: list[str], options: KafkaSink) -> Column:
             return F.to_csv(F.struct(*columns), {"sep": options.delimiter}).cast("binary")
         case "avro":
             from headrace.connectors.kafka.avro import schema_of
-            from headrace.connectors.kafka.avro_functions import encoder, registry_of
+            from headrace.connectors.kafka.avro_functions import encoder
+            from headrace.connectors.kafka.avro_messages import registry_of
 
             kinds = [(name, frame.schema[name].dataType.simpleString()) for name in names]
             topic = str(options.topic)

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, suppress
 
 from headrace.errors import HeadraceError
+from headrace.jobs.offers import Resolve
 from headrace.server.access.decisions import Target, Who
 from headrace.server.access.roles import Action, ObjectKind
 from headrace.server.backend.session import SessionPart
@@ -27,33 +28,42 @@ CHECK_EVERY = 5.0
 class LanguagePart(SessionPart):
     """Texts, the applications that they are kept as, and dashboards."""
 
-    async def check(self, text: str) -> Sequence[Diagnostic]:
-        """Return what is wrong with an application, without a JVM."""
+    async def check(self, text: str, application: str = "") -> Sequence[Diagnostic]:
+        """Return what is wrong with a text, without a JVM; the job of an application lends its folder and variables."""
 
         def checked(who: Who) -> list[Diagnostic]:
             self._services.control.access.require(who, Action.CHECK, _SYSTEM)
-            resolve = self._services.names.resolver(who)
-            return language.check(text, "application", self._services.scratch, resolve=resolve)
+            around, resolve = self._services.around_job(who, application), self._resolver(who, application)
+            name = application or "application"
+            found = language.check(text, name, around.directory, around.variables, resolve, asks=True)
+            return around.starred(found)
 
         return await self._ask(checked)
 
-    async def explain(self, text: str) -> Explained:
-        """Return what an application without mistakes would do."""
+    async def explain(self, text: str, application: str = "") -> Explained:
+        """Return what a text without mistakes would do; the job of an application lends its folder and variables."""
 
         def explained(who: Who) -> Explained:
             self._services.control.access.require(who, Action.CHECK, _SYSTEM)
-            resolve = self._services.names.resolver(who)
-            return language.explain(text, "application", self._services.scratch, resolve=resolve)
+            around, resolve = self._services.around_job(who, application), self._resolver(who, application)
+            name = application or "application"
+            with around.starring():
+                return around.starred(language.explain(text, name, around.directory, around.variables, resolve))
 
         return await self._ask(explained)
 
-    async def preview(self, text: str) -> AsyncIterator[RowBatch]:
+    def _resolver(self, who: Who, application: str) -> Resolve:
+        return self._services.names.resolver(who, application or None)
+
+    async def preview(self, text: str, application: str = "") -> AsyncIterator[RowBatch]:
         """Run the last query of a text in a process of its own, without its sinks, and give its rows as they come."""
-        trial = await self._ask(lambda who: self._services.trial(who, text))
-        columns = tuple(Column(name, kind) for name, kind in trial.columns)
-        async with aclosing(self._while_allowed(rows_of(trial, self._services.scratch))) as rows:
-            async for row in rows:
-                yield RowBatch(columns, (row.values,), (), (row.change,))
+        around = await self._ask(lambda who: self._services.around_job(who, application))
+        with around.starring():
+            trial = await self._ask(lambda who: self._services.trial(who, text, around))
+            columns = tuple(Column(name, kind) for name, kind in trial.columns)
+            async with aclosing(self._while_allowed(rows_of(trial, self._services.scratch))) as rows:
+                async for row in rows:
+                    yield RowBatch(columns, (row.values,), (), (row.change,))
 
     async def _while_allowed(self, rows: AsyncGenerator[TriedRow, None]) -> AsyncGenerator[TriedRow, None]:
         """Give rows as they come; that their user may still try is asked again and again, also while none come."""

@@ -55,13 +55,13 @@ class Backend(Protocol):
         """Change the user's own password."""
 
     # language
-    async def check(self, text: str) -> Sequence[Diagnostic]:
-        """Return what is wrong with an application, without a JVM."""
+    async def check(self, text: str, application: str = "") -> Sequence[Diagnostic]:
+        """Return what is wrong with a text, without a JVM; the job of an application lends its folder and variables."""
 
-    async def explain(self, text: str) -> Explained:
-        """Return what an application without mistakes would do."""
+    async def explain(self, text: str, application: str = "") -> Explained:
+        """Return what a text without mistakes would do; the job of an application lends its folder and variables."""
 
-    def preview(self, text: str) -> AsyncIterator[RowBatch]:
+    def preview(self, text: str, application: str = "") -> AsyncIterator[RowBatch]:
         """Run the last query of a text without submitting it, and give its rows as they come."""
 
     async def applications(self) -> Sequence[ApplicationSummary]:

@@ -12,7 +12,7 @@ from headrace.plan.topology import as_dict, topology
 from headrace.server.access.roles import Action
 from headrace.server.rest.asking import Reading
 from headrace.server.rest.jobs import Name, report_of
-from headrace.server.rest.models import jobs as models
+from headrace.server.rest.models import job_reading as models
 from headrace.server.rest.models.fields import Page
 from headrace.server.rest.models.texts import Topology
 from headrace.server.rest.paging import Paged

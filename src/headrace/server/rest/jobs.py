@@ -27,7 +27,7 @@ Name = Annotated[
         pattern=f"^{NAME.pattern}$",
         max_length=100,
         description="The name of a job, or its id.",
-        examples=["shop"],
+        examples=["fraud"],
     ),
 ]
 

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from pathlib import Path as File
 from typing import Annotated
 
 from anyio import to_thread
@@ -22,6 +21,7 @@ from headrace.server.rest.sse import EVENT_STREAM, event_stream
 from headrace.server.services import language
 from headrace.server.services.applications import Application, ApplicationVersion, Dashboard
 from headrace.server.services.following import Happening
+from headrace.server.services.surroundings import Surroundings
 from headrace.server.services.trying import rows_of
 
 __all__ = ["router"]
@@ -29,15 +29,16 @@ __all__ = ["router"]
 router = APIRouter(tags=["applications"])
 
 _SYSTEM = Target(ObjectKind.SYSTEM)
-Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$", max_length=100, examples=["shop"])]
+Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$", max_length=100, examples=["fraud"])]
 
 
 @router.post("/check")
 def check(body: models.Text, asking: Reading) -> models.Checked:
     """Say what is wrong with a text, without running it. It looks for functions in Python, so it needs a developer."""
     _require(asking)
+    around = _around(body, asking)
     resolve = asking.services.names.resolver(asking.who, body.name)
-    found = language.check(body.text, body.name, _directory(body, asking), body.variables, resolve)
+    found = language.check(body.text, body.name, around.directory, around.variables, resolve)
     return models.Checked(
         ok=not any(each.severity == "error" for each in found),
         diagnostics=[
@@ -59,8 +60,9 @@ def check(body: models.Text, asking: Reading) -> models.Checked:
 def explain(body: models.Text, asking: Reading) -> models.Explained:
     """Show the steps of an application, the state they keep and until when, without running it."""
     _require(asking)
+    around = _around(body, asking)
     resolve = asking.services.names.resolver(asking.who, body.name)
-    found = language.explain(body.text, body.name, _directory(body, asking), body.variables, resolve)
+    found = language.explain(body.text, body.name, around.directory, around.variables, resolve)
     return models.Explained(
         text=found.text,
         topology=models.Topology(**as_dict(found.graph)),
@@ -73,7 +75,7 @@ def explain(body: models.Text, asking: Reading) -> models.Explained:
 async def try_text(body: models.Trial, asking: Reading) -> Response:
     """Run the last query of a text without its sinks, for a while; each event is a row that came or went."""
     services = asking.services
-    trial = await to_thread.run_sync(services.trial, asking.who, body.text, body.variables)
+    trial = await to_thread.run_sync(lambda: services.trial(asking.who, body.text, _around(body, asking)))
     names = [name for name, _ in trial.columns]
 
     async def happenings() -> AsyncIterator[Happening]:
@@ -154,8 +156,8 @@ def _require(asking: Asking) -> None:
     asking.services.control.access.require(asking.who, Action.CHECK, _SYSTEM)
 
 
-def _directory(body: models.Text, asking: Asking) -> File:
-    return asking.services.scratch if body.directory is None else File(body.directory)
+def _around(body: models.Text, asking: Asking) -> Surroundings:
+    return asking.services.around_text(asking.who, body.name, body.directory, body.variables)
 
 
 def _application(kept: Application) -> models.Application:

@@ -23,7 +23,7 @@ router = APIRouter(tags=["administration"])
 
 Person = Annotated[str, Path(min_length=1, max_length=64, examples=["ann"])]
 Listed = Literal[ObjectKind.APPLICATION, ObjectKind.JOB, ObjectKind.STREAM, ObjectKind.VIEW]
-ObjectName = Annotated[str, Path(min_length=1, max_length=200, examples=["shop"])]
+ObjectName = Annotated[str, Path(min_length=1, max_length=200, examples=["fraud"])]
 LARGEST = 2**31 - 1
 
 

@@ -7,13 +7,14 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from headrace.errors import HeadraceError, JobFailed, shallow
 from headrace.jobs.jobs import Unknown
 from headrace.server.access.audit import plain_text
 from headrace.server.access.mistakes import Conflict, Forbidden, LogInFailed, NotFound, TooManyAttempts
+from headrace.server.rest.models.fields import example
 from headrace.server.services.mistakes import (
     CsrfMissing,
     FeedGone,
@@ -51,19 +52,13 @@ class InvalidField(BaseModel):
 class Problem(BaseModel):
     """Why a request was refused: RFC 9457, with a hint, and the place in the text if there is one."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "type": "urn:headrace:problem:mistake",
-                    "title": 'unknown column "nme"',
-                    "status": 422,
-                    "detail": None,
-                    "hint": 'Did you mean "name"?',
-                    "place": {"file": "shop.sql", "line": 3, "column": 8},
-                }
-            ]
-        }
+    model_config = example(
+        type="urn:headrace:problem:mistake",
+        title='unknown column "crd"',
+        status=422,
+        detail=None,
+        hint='Did you mean "card"?',
+        place={"file": "fraud.sql", "line": 2, "column": 43},
     )
 
     type: str

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from headrace.jobs.metrics import CONTENT_TYPE, exposition
 from headrace.server.access.decisions import SYSTEM
 from headrace.server.rest.asking import Serving, asking
+from headrace.server.rest.models.fields import example
 from headrace.server.settings import is_loopback
 
 __all__ = ["router"]
@@ -22,6 +23,8 @@ _PROXIES = frozenset({"forwarded", "via", "x-real-ip"})
 class Health(BaseModel):
     """Whether the server can be used."""
 
+    model_config = example(status="ok")
+
     status: Literal["ok", "not ready"]
 
 
@@ -31,7 +34,7 @@ async def live() -> Health:
     return Health(status="ok")
 
 
-@router.get("/health/ready", responses={503: {"model": Health}})
+@router.get("/health/ready", response_model=Health, responses={503: {"model": Health}})
 def ready(services: Serving) -> Response:
     """Say whether the database answers and jobs are looked after."""
     with services.database.reading() as session:

@@ -38,7 +38,7 @@ Name = Annotated[
         max_length=300,
         pattern=r"^[^\x00-\x1f]+$",
         description="The name, or JOB.NAME if several jobs have it.",
-        examples=["totals"],
+        examples=["alerts"],
     ),
 ]
 

@@ -2,10 +2,12 @@
 
 import csv
 import gzip
+import os
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from glob import glob
 from itertools import islice
 from pathlib import Path
@@ -17,7 +19,7 @@ from headrace.connectors.files.source import resolve_path
 from headrace.errors import HeadraceError
 from headrace.server.services.tapped import MOST, Tapped, of_text
 
-__all__ = ["FileTap"]
+__all__ = ["FileTap", "may_lead_to"]
 
 WINDOW = 1024 * 1024
 """How many bytes of a file are looked at: those at its end, or at its beginning if it is new."""
@@ -31,7 +33,7 @@ class FileTap:
 
     def __init__(self, options: FilesSource | FilesTable | FilesSink, base: Path, columns: Sequence[str]) -> None:
         self._options, self._columns = options, columns
-        self._path = resolve_path(options.path, base).removeprefix("file://")
+        self._path = _local(options.path, base)
         self._seen: set[Path] = set()
         if urlsplit(self._path).scheme:
             raise HeadraceError(
@@ -134,6 +136,27 @@ class FileTap:
         """Return the columns of a CSV file, by its head if it has one."""
         head = next(islice(_lines(path, last=False), 1), None) if self._has_head() else None
         return self._columns if head is None else next(csv.reader([head[1]], delimiter=self._options.delimiter), [])
+
+
+def may_lead_to(path: str, base: Path, file: str) -> bool:
+    """Say whether a file, a folder or a glob that a job reads can have led it to a file, also to one that is gone.
+
+    >>> [may_lead_to("in/{a,b}*", Path("/app"), file) for file in ("/app/in/b.json", "/app/in/a/1.json", "/app/in/c")]
+    [True, True, False]
+    """
+    given = _local(path, base)
+    parts = Path(file).parts
+    for pattern in {given, *_alternatives(given)}:
+        wanted = Path(os.path.normpath(pattern)).parts  # as Spark writes places
+        if len(wanted) <= len(parts) and all(
+            part == each or fnmatchcase(part, each) for part, each in zip(parts, wanted, strict=False)
+        ):
+            return True
+    return False
+
+
+def _local(path: str, base: Path) -> str:
+    return resolve_path(path, base).removeprefix("file://")
 
 
 def _is_hidden(path: Path) -> bool:

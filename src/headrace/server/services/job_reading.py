@@ -73,6 +73,20 @@ class JobReading:
             return found
         return tuple(replace(each, text=starred(each.text)) for each in found)
 
+    def changeable(self, who: Who, name: str) -> Version | None:
+        """Return the version that counts of a job, with its variables, to one who may bring it to another.
+
+        None is returned if there is no such job, and to all others.
+        """
+        try:
+            job = self.jobs.show(name)
+        except Unknown:
+            return None
+        permitted = all(self._access.may(who, each, job_target(job.name)) for each in (Action.SEE, Action.UPGRADE))
+        if job.name != name or job.rebuild is not None or not permitted:
+            return None
+        return self.jobs.store.version(job.id, job.version)
+
     def savepoints(self, who: Who, name: str) -> tuple[Savepoint, ...]:
         """Return the savepoints of a job, the newest first."""
         return self.jobs.savepoints(self._found(who, name).id)

@@ -3,7 +3,7 @@
 import os
 from collections import ChainMap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -11,11 +11,14 @@ from headrace.application import Application
 from headrace.errors import HeadraceError, Span, shallow
 from headrace.jobs.offers import Resolve, resolved
 from headrace.language import fill
+from headrace.language.variables import NoValue
 from headrace.plan.application import Plan
 from headrace.plan.explain import explain_relation, warnings
 from headrace.plan.topology import Graph, topology
 
 __all__ = ["Diagnostic", "Explained", "check", "diagnostic_of", "explain"]
+
+_ASKED = "Submit asks for it; write ${NAME:-default} to see here what the text would do."
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +49,12 @@ def check(
     directory: Path,
     variables: Mapping[str, str] | None = None,
     resolve: Resolve | None = None,
+    *,
+    asks: bool = False,
 ) -> list[Diagnostic]:
     """Return what is wrong with a text: its first mistake, or else its warnings; ``resolve`` finds other jobs.
+
+    ``asks`` says that a form asks for the values of variables when the text is submitted.
 
     >>> check("SELECT 1 AS one", "application", Path())
     []
@@ -56,6 +63,9 @@ def check(
     """
     try:
         application = _application(text, name, directory, variables, resolve)
+    except NoValue as error:
+        found = diagnostic_of(error)
+        return [replace(found, hint=_ASKED) if asks else found]
     except HeadraceError as error:
         return [diagnostic_of(error)]
     try:

@@ -9,6 +9,7 @@ from headrace.connectors.kafka.options import KafkaReading
 from headrace.server.access.decisions import Who
 from headrace.server.access.roles import Action
 from headrace.server.services.catalog import Catalog, CatalogObject
+from headrace.server.services.file_tap import may_lead_to
 from headrace.server.services.job_reading import JobReading
 from headrace.server.services.tap import Tap, open_tap
 from headrace.server.services.tapped import Tapped
@@ -87,12 +88,12 @@ class SourceRecords:
 
 
 def _may_read(thing: CatalogObject, source: str) -> bool:
-    """Say whether a stream or table may have read something; of files, only a look can tell."""
+    """Say whether a stream or table may have read something; of files below its path, only a look can tell."""
     match getattr(thing.source, "options", None):
         case KafkaReading() as options:
             return options.reads(source)
-        case FilesSource() | FilesTable():
-            return source.startswith("/")
+        case FilesSource(path=path) | FilesTable(path=path):
+            return may_lead_to(path, Path(thing.planned.version.directory), source)
     return False
 
 

@@ -34,7 +34,9 @@ from headrace.server.services.once import Once, secret_in
 from headrace.server.services.plans import Plans
 from headrace.server.services.records import SourceRecords
 from headrace.server.services.rejected import ShownRows
-from headrace.server.services.trying import Trial, trial_of
+from headrace.server.services.surroundings import Surroundings, around_job, around_text
+from headrace.server.services.trial import Trial, trial_of
+from headrace.server.services.trying import clear_trials
 from headrace.server.services.turns import Turns
 from headrace.server.services.views import Views
 from headrace.server.settings import Settings
@@ -80,6 +82,7 @@ class Services:
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set when the server ends: whoever follows something ends too."""
     _threads: list[threading.Thread] = field(default_factory=list)
+    _supervisor: Supervisor | None = None
     _tidied_after: timedelta | None = None
     """When it was last tidied up, in time that only passes."""
 
@@ -90,10 +93,19 @@ class Services:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return folder
 
-    def trial(self, who: Who, text: str, variables: Mapping[str, str] | None = None) -> Trial:
+    def around_job(self, who: Who, name: str) -> Surroundings:
+        """Return what the text of a job has around it, as far as somebody may use it; nothing if there is no job."""
+        return around_job(who, name, self.jobs, self.scratch)
+
+    def around_text(self, who: Who, name: str, directory: str | None, variables: Mapping[str, str]) -> Surroundings:
+        """Return what somebody gives along with a text, if they may."""
+        return around_text(who, name, directory, variables, self.control.access, self.scratch)
+
+    def trial(self, who: Who, text: str, around: Surroundings | None = None) -> Trial:
         """Return what is run to try a text, if somebody may; it is code that runs, so it is noted who tries it."""
         self.control.access.require(who, Action.TRY, _SYSTEM)
-        made = trial_of(text, self.scratch, self.names.resolver(who), variables)
+        given = around or Surroundings(self.scratch)
+        made = trial_of(text, given.directory, self.names.resolver(who), given.variables)
         with self.database.transaction() as session:
             record(session, self.clock.now(), who, "application.try", _SYSTEM, {"characters": len(text)})
         return made
@@ -109,6 +121,8 @@ class Services:
         """Look after jobs and alerts from now on, each in a thread; raise if another server does."""
         supervisor = self.supervisor()
         supervisor.claim()
+        clear_trials(self.scratch)
+        self._supervisor = supervisor
         self._run("supervisor", lambda: supervisor.run(self.stopping))
         self._run("alerts", self._look_for_alerts)
 
@@ -129,7 +143,9 @@ class Services:
 
     def is_ready(self) -> bool:
         """Say whether jobs are looked after."""
-        return bool(self._threads) and all(each.is_alive() for each in self._threads) and not self.stopping.is_set()
+        if self._supervisor is None or not self._supervisor.is_at_work or self.stopping.is_set():
+            return False
+        return all(each.is_alive() for each in self._threads)
 
     def _run(self, name: str, work: Callable[[], None]) -> None:
         thread = threading.Thread(target=work, name=name, daemon=True)

@@ -21,6 +21,7 @@ __all__ = ["Tap", "followed", "open_tap", "tapping"]
 LOOK_EVERY = 0.5
 
 _WHY_NOT = {
+    "kafka": "A column names the topic of each row, so it is not known where all of them are",
     "datagen": "Its rows are made anew by each job that reads it, and are nowhere else",
     "memory": "Its rows come from the program that runs the application",
     "socket": "What is read from a socket is gone for everybody else",
@@ -49,7 +50,7 @@ def open_tap(thing: CatalogObject) -> Tap:
     """Open a look into a stream, table or sink; raise HeadraceError with the reason where there is none."""
     base = Path(thing.planned.version.directory)
     match getattr(thing.source, "options", None):
-        case KafkaReading(topic=topics) as options if topics:
+        case KafkaReading(topic=topics) as options:  # without topics it has a pattern
             return TopicTap(options, topics, base)
         case KafkaSink(topic=str(topic)) as options:
             return TopicTap(options, [topic], base)

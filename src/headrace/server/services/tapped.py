@@ -7,10 +7,13 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-__all__ = ["MOST", "Tapped", "of_text"]
+__all__ = ["MOST", "Tapped", "of_text", "shown_bytes"]
 
 MOST = 500
 """How many records one look at what is new shows of one place."""
+
+MOST_BYTES = 32
+"""How much is shown of what is no text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +41,13 @@ def of_text(position: str, at: datetime | None, text: str | None, key: str | Non
         except ValueError:
             row = None
     return Tapped(position, at, key, row, None if row is not None else text)
+
+
+def shown_bytes(value: bytes) -> str:
+    """Return how something is shown that is no text.
+
+    >>> shown_bytes(bytes([0, 0, 159, 146]))
+    '4 bytes: 00 00 9f 92'
+    """
+    more = " …" if len(value) > MOST_BYTES else ""
+    return f"{len(value)} bytes: {value[:MOST_BYTES].hex(' ')}{more}"

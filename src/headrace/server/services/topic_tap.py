@@ -1,70 +1,119 @@
 """Topics go in; the messages that came last, and those that come, come out."""
 
-from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
-from confluent_kafka import Message
+from confluent_kafka import Message, TopicPartition
 
-from headrace.connectors.kafka.options import KafkaConnection
-from headrace.events.clients import Follower
-from headrace.server.services.tapped import MOST, Tapped, of_text
+from headrace.connectors.kafka.avro import AvroError
+from headrace.connectors.kafka.avro_messages import message_decoder
+from headrace.connectors.kafka.options import KafkaReading, KafkaSink
+from headrace.events.clients import Reader
+from headrace.server.services.tapped import MOST, Tapped, of_text, shown_bytes
 
 __all__ = ["TopicTap"]
 
+NEW_TOPICS_EVERY = timedelta(seconds=10)
+_OF_KAFKA = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
+"""Topics of Kafka itself, which no pattern reads."""
+
 
 class TopicTap:
-    """Looks into topics; it joins no group and moves nobody's position."""
+    """Looks into topics by one client; it joins no group and moves nobody's position.
 
-    def __init__(self, options: KafkaConnection, topics: Iterable[str], base: Path) -> None:
-        self._followers: list[Follower] = []
+    Without names they are those that the options read by a pattern, also those made later.
+    """
+
+    def __init__(
+        self,
+        options: KafkaReading | KafkaSink,
+        topics: Sequence[str],
+        base: Path,
+        passed: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._options, self._passed, self._by_pattern = options, passed, not topics
+        self._decode = message_decoder(options, base) if options.format == "avro" else _decoded
+        self._reader = Reader(options, base)
+        self._looked = passed()
         try:
-            for topic in topics:
-                self._followers.append(Follower(options, base, topic))
+            named = {topic: self._reader.partitions_of(topic) for topic in topics}
+            self._topics = named or self._matching()
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
-        """End the connections."""
-        for each in self._followers:
-            each.close()
-        self._followers.clear()
+        """End the connection."""
+        self._reader.close()
 
     def recent(self, limit: int = 50) -> list[Tapped]:
         """Return about the last so many messages, oldest first."""
-        found: list[tuple[int, Tapped]] = []
-        for follower in self._followers:
-            each = max(1, -(-limit // len(follower.partitions)))
-            start = {partition: max(0, end - each) for partition, end in follower.ends().items()}
-            found += [(message.timestamp()[1], _tapped(message)) for message in follower.from_offsets(start)]
+        places: list[TopicPartition] = []
+        for topic, partitions in self._topics.items():
+            each = max(1, -(-limit // len(partitions)))
+            for partition in partitions:
+                first, end = self._reader.reach(topic, partition)
+                places.append(TopicPartition(topic, partition, max(first, end - each)))
+        found = [(message.timestamp()[1], self._tapped(message)) for message in self._reader.to_the_end(places)]
         found.sort(key=lambda pair: pair[0])
         return [tapped for _, tapped in found[-limit:]]
 
     def at(self, source: str, partition: int, position: int) -> Tapped | None:
         """Return the message at an offset; None if it is gone, or if its topic is none of these."""
-        for follower in self._followers:
-            if follower.topic == source:
-                message = follower.message(partition, position)
-                return None if message is None else _tapped(message)
-        return None
+        if partition not in self._topics.get(source, ()):
+            return None
+        message = self._reader.message_at(source, partition, position)
+        return None if message is None else self._tapped(message)
 
     def new(self) -> Iterator[Tapped]:
         """Yield what has come since the last look, a sample if it is much."""
-        for follower in self._followers:
-            for number, message in enumerate(follower.new()):
-                if number < MOST:
-                    yield _tapped(message)
+        if self._by_pattern and self._passed() - self._looked >= NEW_TOPICS_EVERY.total_seconds():
+            self._look_for_topics()
+        seen: Counter[str | None] = Counter()
+        for message in self._reader.new():
+            seen[message.topic()] += 1
+            if seen[message.topic()] <= MOST:
+                yield self._tapped(message)
+
+    def _matching(self) -> dict[str, list[int]]:
+        """Return the topics that a pattern reads now."""
+        if not isinstance(self._options, KafkaReading):
+            return {}
+        there = self._reader.topics()
+        return {name: there[name] for name in sorted(there) if name not in _OF_KAFKA and self._options.reads(name)}
+
+    def _look_for_topics(self) -> None:
+        """Follow topics that were made since the last look, from their beginning."""
+        self._looked = self._passed()
+        made = {name: partitions for name, partitions in self._matching().items() if name not in self._topics}
+        if made:
+            self._topics |= made
+            self._reader.follow([TopicPartition(name, each, 0) for name in made for each in made[name]])
+
+    def _tapped(self, message: Message) -> Tapped:
+        value, key = message.value(), message.key()
+        millis = message.timestamp()[1]
+        at = datetime.fromtimestamp(millis / 1000, UTC) if millis and millis > 0 else None
+        position = f"{message.topic()}:{message.partition()}:{message.offset()}"
+        text = None if value is None else self._text(_bytes(value))
+        return of_text(position, at, text, key=None if key is None else _decoded(_bytes(key)))
+
+    def _text(self, value: bytes) -> str:
+        try:
+            return self._decode(value)
+        except AvroError as problem:
+            return f"no Avro record, {problem}; {shown_bytes(value)}"
 
 
-def _tapped(message: Message) -> Tapped:
-    value, key = message.value(), message.key()
-    millis = message.timestamp()[1]
-    at = datetime.fromtimestamp(millis / 1000, UTC) if millis and millis > 0 else None
-    position = f"{message.topic()}:{message.partition()}:{message.offset()}"
-    return of_text(position, at, None if value is None else _text(value), key=None if key is None else _text(key))
+def _decoded(value: bytes) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return f"no text; {shown_bytes(value)}"
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else bytes(value).decode("utf-8", errors="replace")
+def _bytes(value: str | bytes) -> bytes:
+    return value.encode() if isinstance(value, str) else bytes(value)

@@ -1,4 +1,4 @@
-"""A text goes in; it runs in a process of its own without its sinks, and the rows of its last query come out."""
+"""A trial goes in; it runs in a process of its own, and the rows of its query come out."""
 
 import asyncio
 import json
@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -15,30 +15,17 @@ from typing import Any
 
 from anyio import to_thread
 
-from headrace.application import Application
-from headrace.catalog.imports import Import
 from headrace.errors import HeadraceError
-from headrace.jobs.offers import Resolve, resolved
-from headrace.language import fill, parse
-from headrace.language.dialect import Headrace
-from headrace.language.statements import CreateSink
+from headrace.server.services.trial import Trial
 
-__all__ = ["SECONDS", "Trial", "TriedRow", "rows_of", "trial_of"]
+__all__ = ["SECONDS", "TriedRow", "clear_trials", "rows_of"]
 
 SECONDS = 300
 """How long a trial runs at most."""
 END_WITHIN = 20
 """Seconds for its Spark to end by itself."""
+PREFIX = "trial-"
 _running = asyncio.Semaphore(2)
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """A text that can be tried: without its sinks, which would write for real, and what its last query gives."""
-
-    text: str
-    columns: tuple[tuple[str, str], ...]
-    imports: tuple[Import, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,33 +36,19 @@ class TriedRow:
     values: tuple[Any, ...]
 
 
-def trial_of(text: str, directory: Path, resolve: Resolve, variables: Mapping[str, str] | None = None) -> Trial:
-    """Return what is run to try a text; raise HeadraceError if it has mistakes or no query."""
-    source = fill(text, "trial.sql", {**os.environ, **(variables or {})})
-    kept = source.text
-    for statement in parse(source):
-        if isinstance(statement, CreateSink):
-            start, end = statement.span.start, statement.span.end
-            kept = kept[:start] + " " * (end - start) + kept[end:]
-    imports = resolved(kept, "trial", {}, resolve)
-    application = Application(directory=directory, name="trial").reading(imports)
-    plan = application.add(fill(kept, "trial.sql", {})).plan
-    shown = [output for output in plan.outputs if output.role == "select"]
-    if not shown:
-        raise HeadraceError("there is no query to try", hint="End the text with a SELECT.")
-    fields = shown[-1].relation.fields
-    return Trial(kept, tuple((each.name, each.type.sql(dialect=Headrace)) for each in fields), imports)
+def clear_trials(scratch: Path) -> None:
+    """Remove the folders of trials that a server left which did not come to its end."""
+    for folder in scratch.glob(f"{PREFIX}*"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 async def rows_of(trial: Trial, scratch: Path, seconds: int = SECONDS) -> AsyncGenerator[TriedRow, None]:
     """Run a trial and give its rows as they come; only a few run at a time."""
     if _running.locked():
         raise HeadraceError("others are trying queries already", hint="Try again in a moment.", passing=True)
-    folder = Path(tempfile.mkdtemp(prefix="trial-", dir=scratch))
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=scratch))
     try:
-        noted = json.dumps([each.as_dict() for each in trial.imports])
-        (folder / "trial.sql.imports").write_text(noted, "utf-8")
-        (folder / "trial.sql").write_text(trial.text, "utf-8")
+        trial.write(folder)
         async with _running, aclosing(_run(trial, folder, seconds)) as rows:
             async for row in rows:
                 yield row
@@ -84,14 +57,16 @@ async def rows_of(trial: Trial, scratch: Path, seconds: int = SECONDS) -> AsyncG
 
 
 async def _run(trial: Trial, folder: Path, seconds: int) -> AsyncGenerator[TriedRow, None]:
-    arguments = ("run", str(folder / "trial.sql"), "--output", "json", "--changes", "--for", str(seconds))
+    names = [name for name, _ in trial.columns]
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-P",
         "-m",
-        "headrace.cli.main",
-        *arguments,
+        "headrace.cli.trial",
+        str(folder),
+        str(seconds),
         cwd=folder,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # functions may be in a folder that is not the trial's
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -103,7 +78,7 @@ async def _run(trial: Trial, folder: Path, seconds: int) -> AsyncGenerator[Tried
         async for line in process.stdout:
             row = json.loads(line)
             change = str(row.pop("_change", "insert"))
-            yield TriedRow(change, tuple(row.get(name) for name, _ in trial.columns))
+            yield TriedRow(change, tuple(row.get(name) for name in names))
         await process.wait()
         if process.returncode:
             raise _complaint((await complaints).decode("utf-8", "replace"))

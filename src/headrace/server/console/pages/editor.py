@@ -158,7 +158,7 @@ class _Editor:
     async def check(self) -> None:
         """Show mistakes at their place; without any, show what the application would do."""
         text = self.code.value or ""
-        found = await self.console.backend.check(text)
+        found = await self.console.backend.check(text, self.name)
         if text != self.code.value or self.code.is_deleted:
             return
         self.code.decorations = marks(text, found)
@@ -167,7 +167,7 @@ class _Editor:
             self._show_verdict(found)
         if any(each.severity == "error" for each in found) or not text.strip():
             return
-        explained = await self.console.backend.explain(text)
+        explained = await self.console.backend.explain(text, self.name)
         if text == self.code.value and not self.code.is_deleted:
             self.explained.text = explained.text
             self.topology.draw(explained.graph, live=False)
@@ -188,7 +188,8 @@ class _Editor:
         self.progress.text = "Starting…"
         self.stop_button.set_visibility(True)
         with self.grid:
-            self.follower.start(self.console.backend.preview(self.code.value or ""), self._take, self._ended)
+            rows = self.console.backend.preview(self.code.value or "", self.name)
+            self.follower.start(rows, self._take, self._ended)
 
     def _take(self, batch: RowBatch) -> None:
         self.rows += len(batch.rows)
@@ -223,7 +224,7 @@ class _Editor:
         """Ask how to run the text, unless it has a mistake; what it leaves open is filled in there."""
         text = self.code.value or ""
         if all(default is not None for default in references(text).values()):
-            found = await self.console.backend.check(text)
+            found = await self.console.backend.check(text, self.name)
             mistake = next((each for each in found if each.severity == "error"), None)
             if mistake is not None:
                 await self.check()

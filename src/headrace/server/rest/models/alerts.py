@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from headrace.server.rest.models.fields import Wish
+from headrace.server.rest.models.fields import Wish, example
 
 __all__ = ["AlertRule", "AlertRuleWish"]
 
@@ -16,6 +16,8 @@ Count = Annotated[int, Field(ge=0, le=2**53 - 1)]
 
 class AlertRuleWish(Wish):
     """A rule; each kind has options of its own, and what is not given is as usual."""
+
+    model_config = example(kind="lag", job="fraud", messages=1000, lasting="1 minute")
 
     kind: Kind
     job: Annotated[
@@ -37,10 +39,20 @@ class AlertRuleWish(Wish):
 class AlertRule(BaseModel):
     """A rule, and where it comes from: only those of the server can be changed here."""
 
-    name: str = Field(examples=["far behind"])
+    model_config = example(
+        name="far behind",
+        kind="lag",
+        job="fraud",
+        options={"messages": 1000, "lasting": "1 minute"},
+        origin="server",
+        changed_at="2024-05-01T10:00:00Z",
+        changed_by="ann",
+    )
+
+    name: str
     kind: Kind
     job: str
-    options: dict[str, Any] = Field(examples=[{"messages": 1000, "lasting": "1 minute"}])
+    options: dict[str, Any]
     origin: Literal["standard", "file", "server"]
     changed_at: datetime | None
     changed_by: str | None

@@ -6,17 +6,24 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from headrace.jobs.states import State
-from headrace.server.rest.models.fields import Cores, Directory, Megabytes, Name, Sql, Variables, Wish
+from headrace.server.rest.models.fields import (
+    APPLICATION,
+    Cores,
+    Directory,
+    Megabytes,
+    Name,
+    Sql,
+    Variables,
+    Wish,
+    example,
+)
 
 __all__ = [
     "Alert",
     "Change",
-    "Event",
-    "Figures",
-    "HistoryPoint",
+    "Evidence",
     "Job",
     "JobWish",
-    "LogLines",
     "Rebuild",
     "RebuildWish",
     "Report",
@@ -27,12 +34,42 @@ __all__ = [
     "StopWish",
     "UpgradeReport",
     "UpgradeWish",
-    "Version",
 ]
+
+_JOB = {
+    "id": "192ef064f88b",
+    "name": "fraud",
+    "owner": "ann",
+    "state": "running",
+    "wanted": "run",
+    "reason": "running",
+    "error": None,
+    "version": 1,
+    "attempt": 1,
+    "restarts": 0,
+    "since": "2024-05-01T10:00:09Z",
+    "submitted_at": "2024-05-01T10:00:00Z",
+    "cores": 1,
+    "memory": 1024,
+    "master": None,
+}
+_BEGINS = {
+    "source": "payments",
+    "at_time": True,
+    "where": "the first message of each partition that is not earlier than 2024-05-01T00:00:00Z; its end without one",
+}
+_CHANGE = {"output": "alerts", "fate": "keeps", "why": "its query is the same"}
 
 
 class Report(BaseModel):
     """What went wrong, and where."""
+
+    model_config = example(
+        message='unknown column "crd"',
+        detail=None,
+        hint='Did you mean "card"?',
+        place={"file": "fraud.sql", "line": 2, "column": 43},
+    )
 
     message: str
     detail: str | None = None
@@ -43,8 +80,10 @@ class Report(BaseModel):
 class Job(BaseModel):
     """An application that the server runs."""
 
+    model_config = example(**_JOB)
+
     id: str
-    name: str = Field(examples=["shop"])
+    name: str
     owner: str | None
     state: State
     wanted: str
@@ -63,6 +102,8 @@ class Job(BaseModel):
 class JobWish(Wish):
     """An application to be run."""
 
+    model_config = example(name="fraud", text=APPLICATION, cores=2)
+
     name: Name
     text: Sql
     directory: Directory = None
@@ -80,11 +121,15 @@ class JobWish(Wish):
 class StopWish(Wish):
     """How a job is to stop."""
 
+    model_config = example(savepoint=True)
+
     savepoint: bool = False
 
 
 class RebuildWish(Wish):
     """Where the sources of a job that is built anew begin: with all that they hold, or at a time."""
+
+    model_config = example(from_time="2024-05-01T00:00:00Z", sources=["payments"])
 
     from_time: (
         Annotated[
@@ -102,6 +147,8 @@ class RebuildWish(Wish):
 class RestartWish(RebuildWish):
     """How a job is to start again: on its state, on a savepoint's, or on none."""
 
+    model_config = example(savepoint="8bedf9f8200e", cores=2, memory=2048)
+
     savepoint: Annotated[str, Field(max_length=32, pattern=r"^[0-9a-f]+$")] | None = None
     fresh: bool = False
     cores: Cores | None = None
@@ -111,6 +158,8 @@ class RestartWish(RebuildWish):
 class SourceBegins(BaseModel):
     """Where a source begins; `at_time` says whether that is the time that was asked for."""
 
+    model_config = example(**_BEGINS)
+
     source: str
     at_time: bool
     where: str
@@ -119,11 +168,15 @@ class SourceBegins(BaseModel):
 class Restarted(Job):
     """A job that starts again, and where each source begins if a time was asked for."""
 
+    model_config = example(**_JOB, sources=[_BEGINS])
+
     sources: list[SourceBegins] = Field(default_factory=list)
 
 
 class UpgradeWish(Wish):
     """A new version of a job's application; without variables it has those of the version before."""
+
+    model_config = example(text=APPLICATION, beside=True)
 
     text: Sql
     directory: Directory = None
@@ -135,6 +188,16 @@ class UpgradeWish(Wish):
 
 class Rebuild(BaseModel):
     """A job that is built anew beside itself; `state` and `reason` are those of the driver that builds."""
+
+    model_config = example(
+        phase="building",
+        state="running",
+        reason="running",
+        error=None,
+        asked_at="2024-05-01T10:00:00Z",
+        behind=1200,
+        rows_in=48000,
+    )
 
     phase: Literal["building", "handing over", "swapping", "swapped", "cancelled", "failed"]
     state: State
@@ -148,6 +211,8 @@ class Rebuild(BaseModel):
 class Change(BaseModel):
     """What an upgrade does to one output."""
 
+    model_config = example(**_CHANGE)
+
     output: str
     fate: Literal["keeps", "rebuilt", "new", "removed"]
     why: str
@@ -156,67 +221,47 @@ class Change(BaseModel):
 class UpgradeReport(BaseModel):
     """What an upgrade does; ``job`` is null after a dry run."""
 
+    model_config = example(changes=[_CHANGE], job=_JOB)
+
     changes: list[Change]
     job: Job | None = None
-
-
-class Version(BaseModel):
-    """One text of a job's application; the values of variables are not told."""
-
-    number: int
-    text: str
-    directory: str
-    variables: list[str]
-    provides: list[str]
-    uses: list[str]
-    created_at: datetime
-    created_by: str | None
 
 
 class Savepoint(BaseModel):
     """A copy of a job's state."""
 
+    model_config = example(
+        id="8bedf9f8200e",
+        version=1,
+        status="ready",
+        created_at="2024-05-01T10:00:00Z",
+        created_by="ann",
+        manifest={"format": 1, "size": 40960},
+        error=None,
+    )
+
     id: str
     version: int
-    status: str = Field(examples=["ready"])
+    status: str
     created_at: datetime
     created_by: str | None
     manifest: dict[str, Any] | None
     error: Report | None
 
 
-class Event(BaseModel):
-    """A move of a job from state to state."""
-
-    id: int
-    at: datetime
-    state: State
-    reason: str
-    error: Report | None
-
-
-class LogLines(BaseModel):
-    """The last lines of a log."""
-
-    lines: list[str]
-
-
-class HistoryPoint(BaseModel):
-    """The figures of every output at an instant."""
-
-    at: datetime
-    outputs: dict[str, dict[str, float | None]]
-
-
-class Figures(BaseModel):
-    """The latest figures of each output, durations in seconds, and those of the last minutes."""
-
-    outputs: list[dict[str, Any]]
-    history: list[HistoryPoint]
-
-
 class Alert(BaseModel):
     """A rule that held, since when and until when."""
+
+    model_config = example(
+        id="0123456789abcdef",
+        job="fraud",
+        rule="far behind",
+        output="alerts",
+        raised_at="2024-05-01T10:05:00Z",
+        over_at=None,
+        message="1200 messages are still to be read",
+        acknowledged_by=None,
+    )
 
     id: str
     job: str
@@ -231,46 +276,12 @@ class Alert(BaseModel):
 class Evidence(BaseModel):
     """What is behind an alert: rows whose columns depend on the kind of its rule."""
 
+    model_config = example(
+        columns=["output", "topic", "partition", "next_offset", "messages_behind"],
+        rows=[
+            {"output": "alerts", "topic": "payments", "partition": "0", "next_offset": 48000, "messages_behind": 1200}
+        ],
+    )
+
     columns: list[str]
     rows: list[dict[str, Any]]
-
-
-class LateCount(BaseModel):
-    """How many rows that came behind the watermark an output could not take, since its driver started."""
-
-    output: str
-    rows: int
-    watermark_at: datetime | None
-
-
-class RejectedRow(BaseModel):
-    """A record that could not be read, or a row that came late, as a view over STREAM.dead or STREAM.late keeps it."""
-
-    stream: str
-    reason: str
-    record: str
-    position: str
-    at: datetime | None
-
-
-class Rejected(BaseModel):
-    """What a job did not use; ``unkept`` counts dead records of streams of which no view keeps them.
-
-    ``forgotten`` names the streams whose late rows no view keeps.
-    """
-
-    late: list[LateCount]
-    late_rows: list[RejectedRow]
-    dead: list[RejectedRow]
-    unkept: dict[str, int]
-    forgotten: list[str]
-
-
-class ShownRow(BaseModel):
-    """A row of a bare SELECT or a console sink that came or went; ``row`` is JSON."""
-
-    output: str = Field(examples=["query_1"])
-    batch: int
-    at: str
-    change: str = Field(examples=["insert"])
-    row: str = Field(examples=['{"customer": "ann", "amount": 10}'])

@@ -1,0 +1,116 @@
+"""What is run to try a text: its last query, on nothing but its own folder."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from headrace.application import Application
+from headrace.catalog.imports import Import
+from headrace.cli import trial as process
+from headrace.errors import HeadraceError
+from headrace.server.services.trial import Trial, application_in, trial_of
+from headrace.server.services.trying import clear_trials
+from support.rest_server import RestServer
+
+TEXT = """
+SET state = '{elsewhere}';
+SET trigger = '2 seconds';
+CREATE STREAM s (a INT, b STRING, at TIMESTAMP, WATERMARK FOR at AS at)
+  WITH (connector = 'files', path = 'in', late = 'keep');
+CREATE MATERIALIZED VIEW counts WITH (store = 'postgres', url = 'postgresql://ann:hush@db/views')
+  AS SELECT a, count(*) AS n FROM s GROUP BY a;
+CREATE MATERIALIZED VIEW kept WITH (path = '{elsewhere}/views.sqlite') AS SELECT a FROM s;
+CREATE SINK copies WITH (connector = 'files', path = '{elsewhere}/out');
+INSERT INTO copies SELECT a FROM s;
+CREATE SINK shown WITH (connector = 'console') AS SELECT b FROM s;
+OBSERVE seen AS SELECT count(*) AS rows FROM s;
+SHOW STREAMS;
+SELECT b FROM s;
+SELECT n * 2 AS double, a FROM counts;
+"""
+
+
+def nobody(job: str, relation: str) -> Import:
+    raise HeadraceError(f"no {job}.{relation}")
+
+
+def left(tmp_path: Path, text: str, **variables: str) -> tuple[Trial, Application]:
+    """Return a trial, and what its process makes of it."""
+    folder = tmp_path / "trial"
+    folder.mkdir()
+    trial = trial_of(text, tmp_path, nobody, variables)
+    trial.write(folder)
+    return trial, application_in(folder)
+
+
+def test_only_the_last_query_runs_and_all_that_it_keeps_is_in_its_folder(tmp_path: Path) -> None:
+    trial, application = left(tmp_path, TEXT.format(elsewhere=tmp_path / "elsewhere"))
+    assert trial.columns == (("double", "BIGINT"), ("a", "INT"))
+    plan = application.plan
+    assert [(each.role, each.relation.names) for each in plan.outputs] == [("select", ("double", "a"))]
+    assert (plan.answers, plan.observations, plan.sinks) == ([], {}, {})
+    assert application.state_folder() == str(tmp_path / "trial" / "state" / "trial")
+    assert plan.settings.trigger.total_seconds() == 2
+    assert application.directory == tmp_path
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_paths_are_relative_to_the_directory_and_functions_are_found_there(tmp_path: Path) -> None:
+    text = "CREATE FUNCTION twice(a INT) RETURNS INT LANGUAGE PYTHON AS 'own:twice'; SELECT twice(1) AS two"
+    (tmp_path / "own.py").write_text("def twice(a):\n    return 2 * a\n")
+    _, application = left(tmp_path, text)
+    assert application.directory == tmp_path
+    with pytest.raises(HeadraceError, match="module own is not found"):
+        trial_of(text, tmp_path / "trial", nobody)
+
+
+def test_variables_are_filled_once(tmp_path: Path) -> None:
+    trial, _ = left(tmp_path, "SELECT '${WHO}' AS who, '$${WHO}' AS plain", WHO="$${o'neil}")
+    assert trial.text == "SELECT '$${o\\'neil}' AS who, '${WHO}' AS plain"
+    assert "neil" not in repr(trial)
+
+
+def test_a_text_without_a_query_cannot_be_tried(tmp_path: Path) -> None:
+    with pytest.raises(HeadraceError, match="there is no query to try"):
+        trial_of("CREATE STREAM s (a INT) WITH (connector = 'memory'); SHOW STREAMS", tmp_path, nobody)
+
+
+@pytest.mark.parametrize("tried", [True, False])
+def test_kafka_is_not_told_what_a_trial_has_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tried: bool) -> None:
+    told: list[str] = []
+    place = SimpleNamespace(is_local=False)
+    run = SimpleNamespace(
+        place=place, add=lambda *_, **__: None, start=lambda: None, report=told.append, stop=lambda: None
+    )
+    monkeypatch.setattr(Application, "session", lambda _: None)
+    monkeypatch.setattr(Application, "_open", lambda *_, **__: run)
+    application = Application(directory=tmp_path, name="shop", tried=tried).sql("SELECT 1 AS one")
+    application.start()
+    assert told == ([] if tried else ["headrace-shop"])
+
+
+def test_the_process_of_a_trial_tells_a_mistake_in_the_text(tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "trial.json").write_text(json.dumps({"text": "SELECT x", "directory": "/", "imports": []}))
+    assert process.main(tmp_path, 1) == 1
+    assert "error: unknown column" in capsys.readouterr().err
+
+
+def test_a_server_that_starts_removes_what_trials_left(tmp_path: Path) -> None:
+    server = RestServer(tmp_path)
+    folder = server.services.scratch / "trial-x1"
+    folder.mkdir()
+    (folder / "trial.json").write_text("hush")
+    (server.services.scratch / "other").mkdir()
+    server.services.start()
+    try:
+        assert [each.name for each in server.services.scratch.iterdir()] == ["other"]
+    finally:
+        server.end()
+
+
+def test_nothing_is_left_where_nothing_was(tmp_path: Path) -> None:
+    clear_trials(tmp_path / "nowhere")
+    assert list(tmp_path.iterdir()) == []
