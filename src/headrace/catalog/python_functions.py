@@ -30,6 +30,10 @@ def check(function: Function, base: Path) -> None:
             detail=f"Line {error.lineno}: {error.msg}.",
             span=function.span,
         ) from error
+    except (OSError, ValueError) as error:  # not for this user to read, or no UTF-8
+        raise HeadraceError(
+            f"module {function.module} cannot be read", detail=f"{error}.", span=function.span
+        ) from error
     definitions = {node.name: node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}
     assigned = {
         target.id

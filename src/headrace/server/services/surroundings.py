@@ -29,7 +29,8 @@ class Surroundings:
     def starred(self, told: Told) -> Told:
         """Return what is told of a text, without the values of variables whose names sound secret."""
         secrets = {value for name, value in self.variables.items() if value and is_secret_name(name)}
-        return _starred(told, sorted(secrets, key=len, reverse=True)) if secrets else told
+        written = {form for value in secrets for form in _written(value)}
+        return _starred(told, sorted(written, key=len, reverse=True)) if written else told
 
     @contextmanager
     def starring(self) -> Iterator[None]:
@@ -55,6 +56,24 @@ def around_text(
         return Surroundings(scratch, variables)
     access.require_name(who, Action.SUBMIT, application_target(name))
     return Surroundings(named_folder(Path(directory)), variables)
+
+
+def _written(value: str) -> set[str]:
+    r"""Return how a value may stand in SQL: as it is, or with its quotes and backslashes escaped.
+
+    >>> sorted(_written("a'b"))
+    ["a''b", "a'b", "a\\'b"]
+    """
+    slashed = value.replace("\\", "\\\\")
+    return {
+        value,
+        slashed,
+        value.replace("'", "''"),
+        slashed.replace("'", "''"),
+        slashed.replace("'", "\\'"),
+        slashed.replace('"', '\\"'),
+        slashed.replace("'", "\\'").replace('"', '\\"'),
+    }
 
 
 def _starred(told: Any, secrets: list[str]) -> Any:

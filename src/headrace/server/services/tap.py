@@ -1,8 +1,10 @@
 """A stream, table or sink goes in; the rows that came last, and those that come, come out."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator
+import threading
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -67,15 +69,25 @@ def open_tap(thing: CatalogObject) -> Tap:
 async def followed(thing: CatalogObject, first: int) -> AsyncGenerator[list[Tapped], None]:
     """Give about the last so many rows, then those that come: a sample when they are many."""
     tap = await to_thread.run_sync(open_tap, thing)
+    inside = threading.Lock()  # who leaves does not wait for a look that is under way, and closing it then would crash
+
+    def look(rows: Callable[[], Iterable[Tapped]]) -> list[Tapped]:
+        with inside:
+            return list(rows())
+
+    def close() -> None:
+        with inside:
+            tap.close()
+
     try:
-        found = await to_thread.run_sync(tap.recent, first)
+        found = await to_thread.run_sync(look, partial(tap.recent, first))
         while True:
             if found:
                 yield found
             await asyncio.sleep(LOOK_EVERY)
-            found = await to_thread.run_sync(lambda: list(tap.new()))
+            found = await to_thread.run_sync(look, tap.new)
     finally:
-        await to_thread.run_sync(tap.close)
+        await to_thread.run_sync(close)
 
 
 @contextmanager

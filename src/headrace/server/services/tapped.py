@@ -38,7 +38,7 @@ def of_text(position: str, at: datetime | None, text: str | None, key: str | Non
         try:
             found = json.loads(text, parse_float=Decimal)
             row = found if isinstance(found, dict) else None
-        except ValueError:
+        except (ValueError, RecursionError):
             row = None
     return Tapped(position, at, key, row, None if row is not None else text)
 

@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from heapq import nlargest
 from pathlib import Path
 
 from confluent_kafka import Message, TopicPartition
@@ -57,9 +58,9 @@ class TopicTap:
             for partition in partitions:
                 first, end = self._reader.reach(topic, partition)
                 places.append(TopicPartition(topic, partition, max(first, end - each)))
-        found = [(message.timestamp()[1], self._tapped(message)) for message in self._reader.to_the_end(places)]
-        found.sort(key=lambda pair: pair[0])
-        return [tapped for _, tapped in found[-limit:]]
+        numbered = enumerate(self._reader.to_the_end(places))
+        last = nlargest(limit, numbered, key=lambda pair: (pair[1].timestamp()[1], pair[0]))
+        return [self._tapped(message) for _, message in reversed(last)]
 
     def at(self, source: str, partition: int, position: int) -> Tapped | None:
         """Return the message at an offset; None if it is gone, or if its topic is none of these."""
@@ -95,17 +96,24 @@ class TopicTap:
 
     def _tapped(self, message: Message) -> Tapped:
         value, key = message.value(), message.key()
-        millis = message.timestamp()[1]
-        at = datetime.fromtimestamp(millis / 1000, UTC) if millis and millis > 0 else None
         position = f"{message.topic()}:{message.partition()}:{message.offset()}"
         text = None if value is None else self._text(_bytes(value))
-        return of_text(position, at, text, key=None if key is None else _decoded(_bytes(key)))
+        return of_text(position, _time_of(message), text, key=None if key is None else _decoded(_bytes(key)))
 
     def _text(self, value: bytes) -> str:
         try:
             return self._decode(value)
         except AvroError as problem:
             return f"no Avro record, {problem}; {shown_bytes(value)}"
+
+
+def _time_of(message: Message) -> datetime | None:
+    """Return when a message was written; None if its producer gave no time, or one that no calendar has."""
+    millis = message.timestamp()[1]
+    try:
+        return datetime.fromtimestamp(millis / 1000, UTC) if millis and millis > 0 else None
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def _decoded(value: bytes) -> str:
