@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 
 import pytest
 
@@ -37,6 +38,31 @@ def test_rows_by_page_key_and_query(server: RestServer, developer: Visitor) -> N
     assert (some["rows"], some["truncated"]) == ([{"k": "k29"}, {"k": "k28"}], True)
     for sql in ("DROP VIEW totals", "SELECT 1", "SELECT * FROM nothing", "SELECT", ""):
         assert developer.post("/views/query", {"sql": sql}).status_code in {404, 422}, sql
+
+
+def test_a_store_is_opened_again_only_when_it_has_changed(server: RestServer, developer: Visitor, monkeypatch) -> None:
+    server.submit(developer)
+    services = server.app.state.services
+    opened, later = [], [0.0]
+    open_view = services.views.opened
+    monkeypatch.setattr(services.views, "opened", lambda view: opened.append(view.name) or open_view(view))
+    monkeypatch.setattr(services.glances, "_now", lambda: time.time() + later[0])
+
+    def batch() -> int | None:
+        return developer.get("/views").json()["items"][0]["batch"]
+
+    with server.totals() as totals:
+        totals.take([("a", 1)])
+        first = batch()
+        assert first is not None
+        assert batch() == first
+        assert len(opened) == 2  # changed just now: the next change might look alike
+        later[0] = 60.0
+        assert batch() == batch() == batch() == first
+        assert len(opened) == 3
+        totals.take([("b", 2)])
+        assert batch() == developer.get("/views/totals").json()["batch"] == first + 1
+        assert len(opened) == 4
 
 
 @pytest.mark.parametrize("key", [("k",), ()])

@@ -20,6 +20,7 @@ from headrace.server.services.catalog import CatalogObject
 from headrace.server.services.following import Happening, Mark, changes_of, follow_parts
 from headrace.server.services.mistakes import NotThere
 from headrace.server.services.records import Place, Record
+from headrace.server.services.services import Services
 from headrace.server.services.tap import followed, tapping
 from headrace.server.services.views import JobView, Views
 from headrace.views.definition import FeedBatch, Reflects, ViewDefinition
@@ -57,9 +58,9 @@ Places = Annotated[
 @router.get("/views")
 def views(asking: Reading, paged: Paged) -> Page[models.View]:
     """List the materialised views that one may see."""
-    served = asking.services.views
-    found = served.all(asking.who)
-    return paged.page(found, place=lambda each: f"{each.job}/{each.name}", shown=lambda each: _view(served, each))
+    services = asking.services
+    found = services.views.all(asking.who)
+    return paged.page(found, place=lambda each: f"{each.job}/{each.name}", shown=lambda each: _view(services, each))
 
 
 @router.post("/views/query", response_model=models.ViewAnswer)
@@ -73,7 +74,7 @@ def query(body: models.QueryWish, asking: Reading) -> Response:
 @router.get("/views/{view}")
 def show(view: Name, asking: Reading) -> models.View:
     """Show a view: its columns, key, and how far its rows are."""
-    return _view(asking.services.views, asking.services.views.find(asking.who, view, Action.SEE))
+    return _view(asking.services, asking.services.views.find(asking.who, view, Action.SEE))
 
 
 @router.get("/views/{view}/rows", response_model=models.ViewRows)
@@ -223,15 +224,14 @@ def _record(record: Record) -> dict[str, Any]:
     }
 
 
-def _view(service: Views, view: JobView) -> models.View:
+def _view(services: Services, view: JobView) -> models.View:
     options = view.output.view
     reflects = Reflects()
     try:
-        with service.opened(view) as opened:
-            reflects, definition = opened.reflects(), opened.definition
+        definition, reflects = services.glances.at(view)
         key, columns = definition.key, definition.columns
     except HeadraceError:  # it is not there yet, or its store does not answer: the plan knows the rest
-        key, columns = view.output.key, service.planned_columns(view)
+        key, columns = view.output.key, services.views.planned_columns(view)
     return models.View(
         name=view.name,
         job=view.job,

@@ -28,6 +28,7 @@ from headrace.server.services.alerts import Alerts, read_alerts
 from headrace.server.services.applications import Applications
 from headrace.server.services.catalog import Catalog
 from headrace.server.services.evidence import AlertEvidence
+from headrace.server.services.glances import Glances
 from headrace.server.services.job_service import JobService
 from headrace.server.services.names import Names
 from headrace.server.services.once import Once, secret_in
@@ -68,6 +69,7 @@ class Services:
     names: Names
     plans: Plans
     views: Views
+    glances: Glances
     catalog: Catalog
     shown: ShownRows
     alerts: Alerts
@@ -213,6 +215,7 @@ def open_services(settings: Settings, *, clock: Clock | None = None, passwords: 
         names=names,
         plans=plans,
         views=views,
+        glances=Glances(views),
         shown=shown,
         catalog=catalog,
         alerts=alerts,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlglot import exp
 
@@ -30,7 +30,7 @@ from headrace.views.reading import View
 from headrace.views.reading_keys import key_from_text
 from headrace.views.sqlite import SqliteViewStore
 
-__all__ = ["Answer", "JobView", "Rows", "Views", "view_target"]
+__all__ = ["Answer", "JobView", "Rows", "Stamp", "Views", "view_target"]
 
 MOST_ROWS = 10_000
 LONGEST_QUERY = 50_000
@@ -66,6 +66,15 @@ class JobView:
     def target(self) -> Target:
         """The view as access lists know it."""
         return view_target(self.name, self.job)
+
+
+class Stamp(NamedTuple):
+    """What is known of a file without opening it; ``changed`` is in seconds."""
+
+    file: int
+    changed: float
+    size: int
+    ticks: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,14 +241,14 @@ class Views:
             except HeadraceError as error:
                 raise FeedGone(error.message, detail=error.detail, hint=error.hint) from error
 
-    def version(self, view: JobView) -> object:
+    def version(self, view: JobView) -> tuple[Stamp, ...] | None:
         """Return what is another value after a change, None if the store cannot tell."""
         options = view.output.view
         if options is None or options.store != "sqlite":
             return None
         path = view.planned.kept().path_of(options)
-        stamps = [file.stat() for file in (path, path.with_name(f"{path.name}-wal")) if file.is_file()]
-        return tuple((each.st_ino, each.st_mtime_ns, each.st_size) for each in stamps)
+        stamps = (_stamp(path), _stamp(path.with_name(f"{path.name}-wal")))
+        return tuple(each for each in stamps if each is not None and each.size)  # to read makes an empty log
 
     def position(self, view: JobView) -> int | None:
         """Return the last batch of a view."""
@@ -270,6 +279,14 @@ class Views:
             close = getattr(store, "close", None)
             if close is not None:
                 close()
+
+
+def _stamp(path: Path) -> Stamp | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return Stamp(found.st_ino, found.st_mtime, found.st_size, found.st_mtime_ns)
 
 
 def view_target(name: str, job: str) -> Target:
