@@ -10,7 +10,8 @@ import pytest
 
 from headrace.errors import HeadraceError
 from headrace.jobs.alarms import Alarms
-from headrace.jobs.alerts import Alert, Memory, evaluate
+from headrace.jobs.alert_book import AlertBook
+from headrace.jobs.alerts import Alert, Memory, evaluate, resumed
 from headrace.jobs.decisions import Wanted
 from headrace.jobs.figures import from_dict
 from headrace.jobs.metrics import Sample, exposition
@@ -19,6 +20,7 @@ from headrace.jobs.reports import Report
 from headrace.jobs.rules import BatchStuck, CrashLoop, DeadRows, LagAbove, StateGrowth, WatermarkStuck, rule_of
 from headrace.jobs.states import State
 from headrace.jobs.webhooks import Webhooks
+from headrace.records.database import Database
 from support.job_yard import MovingClock
 from support.waiting import until
 
@@ -238,15 +240,145 @@ def test_rules_are_read_from_plain_options():
             rule_of(wrong)
 
 
-def test_alarms_tell_everybody_and_remember():
+def taken_over(watching, *rules):
+    """Return one who takes over the alerts that hold, and has seen nothing himself."""
+    later = Watching(*rules)
+    later.passed = watching.passed
+    later.memory = resumed(watching.memory.firing.values(), watching.passed)
+    return later
+
+
+def test_who_takes_over_alerts_tells_none_anew_and_ends_them():
+    rules = (LagAbove(name="behind", messages=100), CrashLoop(name="crashes", restarts=2))
+    watching, again = Watching(*rules), replace(JOB, restarts=(NOW, NOW))
+    assert [firing for firing, _ in watching.see(job=again, behind=500)] == [True, True]
+    watching = taken_over(watching, *rules)
+    assert watching.look(1, replace(again, state=State.STARTING)) == []
+    assert watching.see(1, job=again, behind=500) == []
+    over = watching.see(1, behind=0)
+    assert sorted(over) == [
+        (False, "no longer: 500 messages are still to be read"),
+        (False, "no longer: it was restarted 2 times within 10 minutes"),
+    ]
+    assert not watching.memory.resumed
+
+
+def test_who_takes_over_a_watermark_that_stands_waits_until_it_moves_or_has_stood_long_enough():
+    rule, at = WatermarkStuck(name="stuck", lasting=timedelta(minutes=5)), "2024-01-01T00:00:00+00:00"
+    watching = Watching(rule)
+    watching.see(watermark_at=at)
+    assert [firing for firing, _ in watching.see(300, watermark_at=at)] == [True]
+    moves, stands, gone = (taken_over(watching, rule) for _ in range(3))
+    assert moves.see(5, watermark_at=at) == []
+    assert [firing for firing, _ in moves.see(5, watermark_at="2024-01-01T00:00:01+00:00")] == [False]
+    for _ in range(9):
+        assert stands.see(60, watermark_at=at) == []
+    assert [firing for firing, _ in gone.look(5, replace(JOB, state=State.STOPPED))] == [False]
+
+
+def test_who_takes_over_what_looks_back_waits_until_he_can_look_back_as_far():
+    dead, grows = DeadRows(name="dead", within=timedelta(minutes=5)), StateGrowth(name="grows", least=1000)
+    watching = Watching(dead, grows)
+    watching.see(dead=0, state_bytes=1000)
+    assert [firing for firing, _ in watching.see(60, dead=3, state_bytes=2000)] == [True, True]
+    watching = taken_over(watching, dead, grows)
+    assert watching.see(5, dead=3, state_bytes=2000) == []
+    assert watching.see(290, dead=3, state_bytes=2000) == []
+    assert [message for _, message in watching.see(5, dead=3, state_bytes=2000)] == [
+        "no longer: 3 records did not parse within 5 minutes"
+    ]
+    assert [firing for firing, _ in watching.see(1500, dead=3, state_bytes=2000)] == [False]
+
+
+@pytest.fixture
+def book(database_url):
+    database = Database.open(database_url)
+    yield AlertBook(database)
+    database.close()
+
+
+BEHIND = (LagAbove(name="behind", messages=1),)
+
+
+def lagging(behind=9, job=JOB):
+    return [Sample(job, [from_dict({"name": "totals", "batch": 0, "behind": behind})])]
+
+
+def test_alarms_tell_everybody_and_note(book):
     told, clock = [], MovingClock()
-    alarms = Alarms([LagAbove(name="behind", messages=1)], [told.append], clock.clock())
-    alarms.look([Sample(JOB, [from_dict({"name": "totals", "batch": 0, "behind": 9})])])
+    alarms = Alarms(BEHIND, [told.append], clock.clock(), book)
+    alarms.look(lagging())
     assert [alert.rule for alert in told] == ["behind"]
-    assert alarms.firing == tuple(told) == tuple(alarms.recent)
+    assert alarms.firing == tuple(told) == tuple(book.open())
+    clock.move(seconds=5)
     alarms.look([])
     assert alarms.firing == ()
-    assert [alert.firing for alert in alarms.recent] == [True, False]
+    [kept] = book.all({"orders"}, over=True)
+    assert (kept.alert, kept.over_at - kept.alert.at) == (told[0], timedelta(seconds=5))
+    assert book.all({"orders"}, over=False) == book.all({"other"}, over=True) == book.open() == []
+
+
+def test_another_server_goes_on_with_the_alerts_that_hold(book):
+    told, clock = [], MovingClock()
+    Alarms(BEHIND, [told.append], clock.clock(), book).look(lagging())
+    clock.move(minutes=1)
+    second = Alarms(BEHIND, [told.append], clock.clock(), book)
+    assert second.firing == tuple(told)
+    second.look(lagging())
+    assert [alert.firing for alert in told] == [True]
+    Alarms((), [told.append], clock.clock(), book).look(lagging())
+    assert [alert.firing for alert in told] == [True, False], "its rule is gone"
+    second.forget()
+    second.look(lagging())
+    assert [alert.firing for alert in told] == [True, False, True], "what another one has ended is news"
+    assert len(book.all({"orders"}, over=True)) == 2
+
+
+def test_a_look_writes_only_what_has_changed(book, monkeypatch):
+    alarms, noted = Alarms(BEHIND, [], MovingClock().clock(), book), []
+    note = AlertBook.note
+    monkeypatch.setattr(AlertBook, "note", lambda self, changes: (noted.append(len(changes)), note(self, changes)))
+    for behind in (0, 0, 9, 9, 9, 0, 0):
+        alarms.look(lagging(behind))
+    assert noted == [1, 1]
+
+
+def test_what_could_not_be_noted_is_told_once_and_noted_at_the_next_look(book, monkeypatch):
+    told, clock = [], MovingClock()
+    alarms = Alarms(BEHIND, [told.append], clock.clock(), book)
+    note = AlertBook.note
+
+    def fails(self, changes):
+        note(self, changes)  # it is noted, but nobody hears of that
+        raise OSError("the database does not answer")
+
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="does not answer"):
+        patched.setattr(AlertBook, "note", fails)
+        alarms.look(lagging())
+    alarms.look(lagging())
+    assert [alert.firing for alert in told] == [True]
+    assert book.open() == told
+
+
+def test_the_book_stays_small_and_forgets_none_that_holds(book, monkeypatch):
+    monkeypatch.setattr("headrace.jobs.alert_book.MOST", 3)
+
+    def alert(number, output, firing):
+        return Alert("behind", "orders", output, firing, NOW + timedelta(minutes=number), "a \0 message")
+
+    book.note([alert(0, "totals", True), alert(0, None, True)])
+    for number in range(1, 9):
+        book.note([alert(number, "counts", True)])
+        book.note([alert(number, "counts", False)])
+    kept = book.all({"orders"}, over=True)
+    assert [(each.alert.output, (each.alert.at - NOW).total_seconds() / 60) for each in kept if each.over_at] == [
+        ("counts", 8), ("counts", 7), ("counts", 6)
+    ]  # fmt: skip
+    assert {each.alert.output for each in kept if each.over_at is None} == {"totals", None}
+    book.tidy(NOW + timedelta(days=30, minutes=8))
+    assert [each.alert.at for each in book.all({"orders"}, over=True) if each.over_at] == [NOW + timedelta(minutes=8)]
+    book.note([alert(9, None, False)])
+    assert [each.output for each in book.open()] == ["totals"]
 
 
 class Listener:

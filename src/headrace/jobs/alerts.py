@@ -3,6 +3,7 @@
 Durations are measured in time that only passes, so no clock's jump raises an alert.
 """
 
+import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -16,7 +17,7 @@ from headrace.jobs.metrics import Sample
 from headrace.jobs.rules import BatchStuck, CrashLoop, DeadRows, LagAbove, Rule, StateGrowth, WatermarkStuck
 from headrace.jobs.states import FINAL, HOLDING, State
 
-__all__ = ["Alert", "Memory", "evaluate"]
+__all__ = ["Alert", "Memory", "evaluate", "resumed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,12 @@ class Alert:
     firing: bool
     at: datetime
     message: str
+
+    @property
+    def id(self) -> str:
+        """What an alert that began is known by."""
+        text = f"{self.rule}\0{self.job}\0{self.output}\0{self.at.isoformat()}"
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
@@ -59,6 +66,19 @@ class Memory:
     sizes: dict[Series, list[tuple[timedelta, int]]] = field(default_factory=dict)
     looked: timedelta | None = None
     """When the last look was. What is there at the first one may be old; what appears later is new."""
+    resumed: dict[Key, timedelta] = field(default_factory=dict)
+    """Alerts that began before the first look, and when they were taken over."""
+    moved: set[Series] = field(default_factory=set)
+    """Outputs whose watermark was seen to move."""
+
+
+def resumed(alerts: Iterable[Alert], passed: timedelta) -> Memory:
+    """Return the memory of one who takes over alerts that hold, and knows nothing else of what was before."""
+    memory = Memory()
+    for each in alerts:
+        key = (each.rule, each.job, each.output)
+        memory.firing[key], memory.holding[key], memory.resumed[key] = each, passed, passed
+    return memory
 
 
 def evaluate(
@@ -83,11 +103,14 @@ def evaluate(
                 unknown |= {
                     key
                     for key in memory.holding
-                    if key[:2] == (rule.name, sample.job.name) and key[2] is not None and _is_silent(sample, key[2])
+                    if key[:2] == (rule.name, sample.job.name)
+                    and key[2] is not None
+                    and (_is_silent(sample, key[2]) or _is_too_early(rule, sample, key, memory, passed))
                 }
     alerts = _begun(rules, held, unknown, memory, now, passed)
     for key in [key for key in memory.firing if key not in held and key not in unknown]:
         last = memory.firing.pop(key)
+        memory.resumed.pop(key, None)
         alerts.append(Alert(*key, firing=False, at=now, message=f"no longer: {last.message}"))
     return alerts
 
@@ -102,6 +125,20 @@ def _is_silent(sample: Sample, output: str) -> bool:
     if sample.job.state in FINAL or output in {each.name for each in _measured(sample)}:
         return False
     return not sample.current or output in {each.name for each in sample.current}
+
+
+def _is_too_early(rule: Rule, sample: Sample, key: Key, memory: Memory, passed: timedelta) -> bool:
+    """Say whether an alert that was taken over may still hold: its rule looks back further than anybody remembers."""
+    since = memory.resumed.get(key)
+    if since is None or key[2] not in {each.name for each in _measured(sample)}:
+        return False
+    match rule:
+        case WatermarkStuck():
+            series = (sample.job.name, key[2])
+            return series in memory.watermarks and series not in memory.moved
+        case DeadRows() | StateGrowth():
+            return passed - since < rule.within
+    return False
 
 
 def _begun(
@@ -205,6 +242,8 @@ def _remember(memory: Memory, job: str, figures: Figures, passed: timedelta, lon
     if figures.watermark_at is None:
         memory.watermarks.pop(series, None)
     elif series not in memory.watermarks or memory.watermarks[series][0] != figures.watermark_at:
+        if series in memory.watermarks:
+            memory.moved.add(series)
         memory.watermarks[series] = (figures.watermark_at, passed)
     for stream, count in figures.rows_of.items():
         if (*series, stream) not in memory.rows or memory.rows[*series, stream][0] != count:
@@ -258,6 +297,7 @@ def _forget(memory: Memory, jobs: set[str]) -> None:
     for kept in several:
         for key in [key for key in kept if key[0] not in jobs]:
             del kept[key]
+    memory.moved = {series for series in memory.moved if series[0] in jobs}
 
 
 def _roughly(duration: timedelta) -> str:

@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 
 from headrace.errors import HeadraceError, shallow
 from headrace.jobs import rebuilds
+from headrace.jobs.alert_book import forget_alerts_of
 from headrace.jobs.commands import Noted, applied_once, earlier, outcome_of
 from headrace.jobs.decisions import Wanted
 from headrace.jobs.folder import JobFolder
@@ -339,6 +340,7 @@ class Jobs(JobQuestions):
                 )
             rebuilds.check_alone(session, found)
             rebuilds.forgotten_with(session, found, now)
+            forget_alerts_of(session, found.name)
             # the name is free at once; the rest goes when the files have gone
             values = {"deleted_at": now, "name": f"{found.name}#{found.id}"}
             if left := states_elsewhere(session, found):

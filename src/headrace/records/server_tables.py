@@ -1,4 +1,4 @@
-"""The tables of what a server keeps besides jobs: applications, dashboards, and requests that were answered."""
+"""The tables of what a server keeps besides jobs: applications, dashboards, alerts, and requests that were answered."""
 
 from datetime import datetime
 from typing import Any
@@ -8,7 +8,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from headrace.records.base import Base, Instant
 
-__all__ = ["AcknowledgedRow", "AlertRuleRow", "ApplicationRow", "ApplicationVersionRow", "DashboardRow", "RequestRow"]
+__all__ = ["AlertRow", "AlertRuleRow", "ApplicationRow", "ApplicationVersionRow", "DashboardRow", "RequestRow"]
 
 
 class ApplicationRow(Base):
@@ -57,15 +57,20 @@ class RequestRow(Base):
     at: Mapped[datetime] = mapped_column(Instant, index=True)
 
 
-class AcknowledgedRow(Base):
-    """An alert that somebody has taken note of."""
+class AlertRow(Base):
+    """An alert from its beginning: it holds while it has no end, and somebody may have taken note of it."""
 
-    __tablename__ = "acknowledged_alerts"
+    __tablename__ = "alerts"
 
-    alert: Mapped[str] = mapped_column(String(64), primary_key=True)
-    job: Mapped[str] = mapped_column(String(200))
-    by: Mapped[str] = mapped_column(String(200))
+    id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    rule: Mapped[str] = mapped_column(Text)
+    job: Mapped[str] = mapped_column(String(200), index=True)
+    output: Mapped[str | None] = mapped_column(Text)
+    message: Mapped[str] = mapped_column(Text)
     at: Mapped[datetime] = mapped_column(Instant)
+    over_at: Mapped[datetime | None] = mapped_column(Instant, index=True)
+    acknowledged_by: Mapped[str | None] = mapped_column(String(200))
+    acknowledged_at: Mapped[datetime | None] = mapped_column(Instant)
 
 
 class AlertRuleRow(Base):

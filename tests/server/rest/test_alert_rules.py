@@ -137,17 +137,35 @@ def test_alerts_of_all_jobs(server: RestServer, admin: Visitor, developer: Visit
     assert viewer.get("/alerts", params={"over": True}).json()["items"] == []
 
 
-def test_what_holds_for_long_is_listed_however_much_came_since(
-    server: RestServer, developer: Visitor, viewer: Visitor
-) -> None:
-    server.submit(developer, "bad", behave="user-error")
-    server.go_until("bad", State.FAILED)
-    alarms = server.services.alerts.alarms
-    alarms.look(server.services.jobs.samples(SYSTEM))
-    [alert] = viewer.get("/alerts").json()["items"]
-    alarms.recent.clear()
-    assert viewer.get("/alerts").json()["items"] == [alert]
-    assert developer.post(f"/jobs/bad/alerts/{alert['id']}/acknowledge").status_code == 200
+def test_alerts_outlive_the_server(database_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def told() -> list[str]:
+        return [each.getMessage().split(":")[0] for each in caplog.records if each.name == "headrace.alerts"]
+
+    first = RestServer(tmp_path, database=database_url)
+    dora = first.visitor("dora", "developer")
+    first.submit(dora, "bad", behave="user-error")
+    first.go_until("bad", State.FAILED)
+    first.services.alerts.alarms.look(first.services.jobs.samples(SYSTEM))
+    [alert] = dora.get("/alerts").json()["items"]
+    acknowledged = dora.post(f"/jobs/bad/alerts/{alert['id']}/acknowledge").json()
+    first.end()
+    second = RestServer(tmp_path, database=database_url)
+    try:
+        dora = second.logged_in("dora")
+        assert dora.get("/alerts").json()["items"] == [acknowledged]
+        second.services.alerts.alarms.look(second.services.jobs.samples(SYSTEM))
+        assert dora.get("/alerts").json()["items"] == [acknowledged]
+        assert told() == ["alert crash loop"]
+        dora.put("/alert-rules/crash loop", {"kind": "crash-loop", "job": "other"})
+        second.services.alerts.alarms.look(second.services.jobs.samples(SYSTEM))
+        assert told() == ["alert crash loop", "resolved crash loop"]
+        [over] = dora.get("/jobs/bad/alerts").json()["items"]
+        assert (over["id"], over["acknowledged_by"], over["over_at"] is None) == (alert["id"], "dora", False)
+        dora.delete("/jobs/bad")
+        second.submit(dora, "bad")
+        assert dora.get("/jobs/bad/alerts").json()["items"] == [], "another job of that name has none"
+    finally:
+        second.end()
 
 
 def test_rules_are_kept_on_every_database(database_url: str, tmp_path: Path) -> None:

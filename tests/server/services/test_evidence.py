@@ -38,7 +38,7 @@ def server(tmp_path: Path) -> Iterator[RestServer]:
 def behind(server: RestServer, monkeypatch: pytest.MonkeyPatch, rule: Rule, output: str | None) -> Evidence:
     alarms = server.services.alerts.alarms
     alarms.rules = (rule,)
-    alarms.recent.append(Alert(rule.name, "shop", output, True, AT, "so it is"))
+    server.services.alerts.book.note([Alert(rule.name, "shop", output, True, AT, "so it is")])
     monkeypatch.setattr(type(server.jobs), "figures", lambda *_: [FIGURES])
     alerts: Alerts = server.services.alerts
     [seen] = alerts.of(SYSTEM, "shop")

@@ -8,6 +8,7 @@ from typing import Literal
 from headrace.errors import HeadraceError
 from headrace.jobs import figures as job_figures
 from headrace.jobs import model
+from headrace.jobs.alert_book import KeptAlert
 from headrace.jobs.decisions import Limits
 from headrace.jobs.last_rows import LastRow
 from headrace.jobs.rebuilding import Phase
@@ -38,7 +39,6 @@ from headrace.server.console.values.jobs import (
 )
 from headrace.server.console.values.rows import Column, RowPage
 from headrace.server.services.alert_rules import KeptRule
-from headrace.server.services.alerts import SeenAlert
 from headrace.server.services.following import follow_log
 from headrace.server.services.job_service import Submission
 from headrace.server.services.rejected import RejectedRows
@@ -296,7 +296,7 @@ class JobPart(SessionPart):
         ran = self._services.clock.now() - job.since
         return job.state == "finished" or (job.state == "running" and ran >= Limits().settled_after)
 
-    def _alert(self, seen: SeenAlert, history: job_figures.History | None) -> Alert:
+    def _alert(self, seen: KeptAlert, history: job_figures.History | None) -> Alert:
         rule = next((each for each in self._services.alerts.alarms.rules if each.name == seen.alert.rule), None)
         metric = "" if rule is None else _METRICS.get(type(rule), "")
         return Alert(

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
 
+from headrace.jobs.alert_book import KeptAlert
 from headrace.jobs.model import Job, Savepoint
 from headrace.jobs.reports import Report
 from headrace.jobs.states import State
@@ -14,7 +15,6 @@ from headrace.server.rest.asking import Changing, Reading, rows_response
 from headrace.server.rest.models import jobs as models
 from headrace.server.rest.models.fields import Page
 from headrace.server.rest.paging import Paged, Paging
-from headrace.server.services.alerts import SeenAlert
 from headrace.server.services.job_service import Submission
 
 __all__ = ["Name", "alert_of", "alerts_page", "job_of", "report_of", "router"]
@@ -276,13 +276,13 @@ def _savepoint(each: Savepoint) -> models.Savepoint:
     )
 
 
-def alerts_page(paged: Paging, seen: list[SeenAlert]) -> Page[models.Alert]:
+def alerts_page(paged: Paging, seen: list[KeptAlert]) -> Page[models.Alert]:
     """Return a page of alerts, the newest first."""
     place = lambda each: f"{each.alert.at.isoformat()}/{each.id}"  # noqa: E731
     return paged.page(seen, place=place, shown=alert_of, newest_first=True)
 
 
-def alert_of(seen: SeenAlert) -> models.Alert:
+def alert_of(seen: KeptAlert) -> models.Alert:
     """Return an alert as REST tells it."""
     return models.Alert(
         id=seen.id,

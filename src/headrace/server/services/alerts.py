@@ -1,9 +1,6 @@
 """Rules in a file and the figures of jobs go in; alerts that people see, and that they took note of, come out."""
 
-import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,18 +9,17 @@ import yaml
 
 from headrace.errors import HeadraceError
 from headrace.jobs.alarms import Alarms
+from headrace.jobs.alert_book import AlertBook, KeptAlert, acknowledge
 from headrace.jobs.alerts import Alert
 from headrace.jobs.rules import BatchStuck, CrashLoop, DeadRows, Rule, StateGrowth, WatermarkStuck, rule_of
 from headrace.records.base import Clock
-from headrace.records.database import Database
-from headrace.records.server_tables import AcknowledgedRow
 from headrace.server.access.audit import record
 from headrace.server.access.decisions import Who
 from headrace.server.access.roles import Action
 from headrace.server.services.job_reading import JobReading, job_target
 from headrace.server.services.mistakes import NotThere
 
-__all__ = ["STANDARD", "AlertFile", "Alerts", "SeenAlert", "read_alerts"]
+__all__ = ["STANDARD", "AlertFile", "Alerts", "read_alerts"]
 
 STANDARD: tuple[Rule, ...] = (
     CrashLoop(name="crash loop"),
@@ -87,67 +83,31 @@ def _listed(plain: Any, name: str) -> list[Any]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class SeenAlert:
-    """An alert as people see it: since when, until when, and who took note."""
-
-    id: str
-    alert: Alert
-    over_at: datetime | None = None
-    acknowledged_by: str | None = None
-
-
 class Alerts:
-    """The alerts of a server since it started."""
+    """The alerts of a server: those that hold, and the last that held."""
 
-    def __init__(self, alarms: Alarms, jobs: JobReading, database: Database, clock: Clock) -> None:
-        self.alarms, self._jobs, self._database, self._clock = alarms, jobs, database, clock
+    def __init__(self, alarms: Alarms, book: AlertBook, jobs: JobReading, clock: Clock) -> None:
+        self.alarms, self.book, self._jobs, self._clock = alarms, book, jobs, clock
 
-    def of(self, who: Who, job: str) -> list[SeenAlert]:
+    def of(self, who: Who, job: str) -> list[KeptAlert]:
         """Return the alerts of a job, the newest first."""
-        return self._seen({self._jobs.show(who, job).name})
+        return self.book.all({self._jobs.show(who, job).name}, over=True)
 
-    def all(self, who: Who, *, over: bool = False) -> list[SeenAlert]:
+    def all(self, who: Who, *, over: bool = False) -> list[KeptAlert]:
         """Return the alerts of all jobs that somebody may see, the newest first: those that hold, or also ``over``."""
-        seen = self._seen({job.name for job in self._jobs.all(who)})
-        return [each for each in seen if over or each.over_at is None]
+        return self.book.all({job.name for job in self._jobs.all(who)}, over=over)
 
-    def _seen(self, jobs: set[str]) -> list[SeenAlert]:
-        recent = list(self.alarms.recent)
-        ends = [each for each in recent if not each.firing and each.job in jobs]
-        known = dict.fromkeys([*recent, *self.alarms.firing])  # what holds is older than what is remembered, at times
-        begun = [each for each in known if each.firing and each.job in jobs]
-        with self._database.reading() as session:
-            noted = {each: session.get(AcknowledgedRow, _id(each)) for each in begun}
-        seen = [
-            SeenAlert(_id(each), each, _end(each, ends), row.by if (row := noted[each]) is not None else None)
-            for each in begun
-        ]
-        return sorted(seen, key=lambda each: each.alert.at, reverse=True)
-
-    def acknowledge(self, who: Who, job: str, alert: str) -> SeenAlert:
+    def acknowledge(self, who: Who, job: str, alert: str) -> KeptAlert:
         """Take note of an alert; the first to do so counts."""
         found = self._jobs.show(who, job, Action.ACKNOWLEDGE)
         if alert not in {each.id for each in self.of(who, job)}:
             raise NotThere(f'job "{found.name}" has no alert "{alert}"')
-        with self._database.transaction() as session:
-            if session.get(AcknowledgedRow, alert) is None:
-                now = self._clock()
-                session.add(AcknowledgedRow(alert=alert, job=found.name, by=who.name, at=now))
+        with self.book.database.transaction() as session:
+            now = self._clock()
+            if acknowledge(session, alert, who.name, now):
                 record(session, now, who, "job.acknowledge", job_target(found.name), {"alert": alert})
         return next(each for each in self.of(who, job) if each.id == alert)
 
     def firing(self, job: str) -> list[Alert]:
         """Return the alerts of a job that hold now."""
         return [each for each in self.alarms.firing if each.job == job]
-
-
-def _id(alert: Alert) -> str:
-    text = f"{alert.rule}\0{alert.job}\0{alert.output}\0{alert.at.isoformat()}"
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _end(begun: Alert, ends: Sequence[Alert]) -> datetime | None:
-    what = (begun.rule, begun.job, begun.output)
-    same = [each.at for each in ends if (each.rule, each.job, each.output) == what and each.at >= begun.at]
-    return min(same, default=None)

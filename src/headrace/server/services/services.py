@@ -10,6 +10,7 @@ from pathlib import Path
 
 from headrace.errors import HeadraceError
 from headrace.jobs.alarms import Alarms
+from headrace.jobs.alert_book import AlertBook
 from headrace.jobs.alerts import Alert
 from headrace.jobs.clock import Clock, system_clock
 from headrace.jobs.hands import Hands
@@ -126,7 +127,7 @@ class Services:
         clear_trials(self.scratch)
         self._supervisor = supervisor
         self._run("supervisor", lambda: supervisor.run(self.stopping))
-        self._run("alerts", self._look_for_alerts)
+        self._run("alerts", lambda: self._look_for_alerts(supervisor))
 
     def stop(self) -> None:
         """End the threads; jobs live on."""
@@ -154,10 +155,14 @@ class Services:
         thread.start()
         self._threads.append(thread)
 
-    def _look_for_alerts(self) -> None:
+    def _look_for_alerts(self, supervisor: Supervisor) -> None:
+        alarms = self.alerts.alarms
         while not self.stopping.wait(LOOK_FOR_ALERTS_EVERY.total_seconds()):
             try:
-                self.alerts.alarms.look(self.jobs.samples(SYSTEM))
+                if supervisor.is_at_work:
+                    alarms.look(self.jobs.samples(SYSTEM))
+                else:  # another server may look
+                    alarms.forget()
                 self.tidy_up()
             except Exception:  # the next look may work
                 _log.exception("alerts could not be looked for")
@@ -168,6 +173,7 @@ class Services:
         if self._tidied_after is not None and passed - self._tidied_after < TIDY_UP_EVERY:
             return 0
         self._tidied_after = passed
+        self.alerts.book.tidy(self.clock.now())
         with self.database.transaction() as session:
             return prune(session, self.clock.now(), self.settings.audit_kept)
 
@@ -192,7 +198,8 @@ def open_services(settings: Settings, *, clock: Clock | None = None, passwords: 
     tell: list[Callable[[Alert], None]] = [log_alert]
     if webhooks is not None:
         tell.append(webhooks.send)
-    alarms = Alarms(file.rules, tell, clock)
+    book = AlertBook(database)
+    alarms = Alarms(file.rules, tell, clock, book)
     rules = AlertRules(
         file.rules,
         from_file=settings.alerts is not None,
@@ -203,7 +210,7 @@ def open_services(settings: Settings, *, clock: Clock | None = None, passwords: 
     )
     views = Views(jobs, plans, control.access, settings.query_limit)
     catalog = Catalog(jobs, plans, control.access)
-    shown, alerts = ShownRows(jobs, plans, views, control.access), Alerts(alarms, jobs, database, clock.now)
+    shown, alerts = ShownRows(jobs, plans, views, control.access), Alerts(alarms, book, jobs, clock.now)
     return Services(
         settings=settings,
         database=database,
