@@ -71,8 +71,12 @@ def test_a_killed_server_is_followed_at_once_while_its_drivers_live(new_yard: Ne
             until(lambda: first.jobs.show("orders").state is State.RUNNING, process=process)
         finally:
             process.kill()
-    second.server.claim()
+    follower = new_yard("first", database_url)
+    follower.server.claim()
     assert first.jobs.folder_of(first.jobs.show("orders")).is_locked(), "its driver lives"
+    follower.server.close()
+    with pytest.raises(HeadraceError, match="the jobs of this database are in another data folder"):
+        second.server.claim()
 
 
 @pytest.fixture

@@ -20,6 +20,9 @@ Port = Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")
 Data = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Where it keeps its data; by default in the Headrace home.")
 ]
+MoveData = Annotated[
+    bool, typer.Option("--move-data", help="The data folder was moved here: note that, and go on with its jobs.")
+]
 DatabaseUrl = Annotated[
     str | None,
     typer.Option("--database", metavar="URL", envvar="HEADRACE_DATABASE", help="postgresql+psycopg://… or sqlite:///…"),
@@ -67,6 +70,7 @@ def serve(
     host: Host = "127.0.0.1",
     port: Port = 8642,
     data: Data = None,
+    move_data: MoveData = False,
     database: DatabaseUrl = None,
     tls_certificate: Certificate = None,
     tls_key: TlsKey = None,
@@ -86,6 +90,7 @@ def serve(
         host=host,
         port=port,
         data=data,
+        move_data=move_data,
         database=database,
         tls_certificate=tls_certificate,
         tls_key=tls_key,
@@ -105,6 +110,7 @@ def serve(
 def up(
     port: Port = 8642,
     data: Data = None,
+    move_data: MoveData = False,
     cores: Cores = None,
     memory: Memory = None,
     nice: Nice = None,
@@ -125,7 +131,7 @@ def up(
         starting.start()  # the server starts meanwhile
         try:
             with warming():
-                _run(port=port, data=data, cores=cores, memory=memory, nice=nice, alerts=alerts)
+                _run(port=port, data=data, move_data=move_data, cores=cores, memory=memory, nice=nice, alerts=alerts)
         finally:
             starting.join()
             if not ran and broker.stop():

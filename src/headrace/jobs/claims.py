@@ -4,6 +4,7 @@ import logging
 from pathlib import Path
 
 from headrace.errors import HeadraceError
+from headrace.jobs.data_folder import is_settled, settle
 from headrace.records.claims import Claim, FileClaim, claim_on, taken_within
 from headrace.records.database import Database
 
@@ -19,20 +20,25 @@ class Unclaimed(Exception):
 class Claims:
     """What a server has while it looks after jobs: nobody else has any of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: Path, database: Database) -> None:
+        self._root, self._database = root, database
         self._held: list[Claim] = []
         self.are_held = False
         """Whether they were when that was last seen."""
 
     @classmethod
-    def take(cls, root: Path, database: Database) -> "Claims":
-        """Take the folder of jobs and their database; raise if another server has one of them."""
+    def take(cls, root: Path, database: Database, *, moved: bool = False) -> "Claims":
+        """Take the folder of jobs and their database; raise if another server has one of them.
+
+        Raise also if the jobs are in another folder, unless that was ``moved`` to this one.
+        """
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        claims = cls()
+        claims = cls(root, database)
         try:
             claims._add(FileClaim(root / "supervisor.lock", str(root)), "a folder")
             if (claim := claim_on(database)) is not None:
                 claims._add(claim, "a database")
+            settle(root, database, moved=moved)
         except BaseException:
             claims.release()
             raise
@@ -62,6 +68,10 @@ class Claims:
             self.are_held = False
             _log.warning("the claim on %s is lost: no job is looked after until it is held again", lost[0].what)
         if not all(claim.take() for claim in lost):
+            raise Unclaimed
+        if not is_settled(self._root, self._database):  # another server has taken the jobs to its own folder
+            for claim in lost:
+                claim.release()
             raise Unclaimed
         _log.warning("the claim on %s is held again", lost[0].what)
         self.are_held = True

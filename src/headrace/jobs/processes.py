@@ -11,7 +11,7 @@ import psutil
 
 from headrace.jobs.folder import Driver
 
-__all__ = ["MARK", "end_remains", "give_way", "identity", "is_alive", "kill", "remains", "terminate"]
+__all__ = ["MARK", "driven_in", "end_remains", "give_way", "identity", "is_alive", "kill", "remains", "terminate"]
 
 MARK = "HEADRACE_JOB_FOLDER"
 """The environment variable by which everything that a driver starts is known, Java and Python functions too."""
@@ -88,6 +88,16 @@ def remains(folder: Path) -> list[psutil.Process]:
             continue
         with suppress(psutil.Error, OSError):
             if process.environ().get(MARK) == str(folder):
+                found.append(process)
+    return found
+
+
+def driven_in(root: Path) -> list[psutil.Process]:
+    """Return what the drivers of all folders below a root have started, and themselves, wherever those are now."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            if process.pid != os.getpid() and Path(process.environ().get(MARK, "")).parent == root:
                 found.append(process)
     return found
 

@@ -117,10 +117,13 @@ class Supervisor:
         """Whether it looks after the jobs: not before it has claimed them, and not while a claim is lost."""
         return self._claims is not None and self._claims.are_held
 
-    def claim(self) -> None:
-        """Take the folder and the database of the jobs for this server, unless it has them; raise if another does."""
+    def claim(self, *, moved: bool = False) -> None:
+        """Take the folder and the database of the jobs for this server, unless it has them; raise if another does.
+
+        Raise also if the jobs are in another folder, unless that was ``moved`` to this one.
+        """
         if self._claims is None:
-            self._claims = Claims.take(self._hands.root, self._store.database)
+            self._claims = Claims.take(self._hands.root, self._store.database, moved=moved)
 
     def _require(self) -> None:
         """Raise if another server may be at work: asked before every deed, since a round may last."""

@@ -1,4 +1,4 @@
-"""The tables of jobs: what people asked for, what became of it, and the commands that were applied."""
+"""The tables of jobs: what people asked for, what became of it, where it is, and the commands that were applied."""
 
 from datetime import datetime
 from typing import Any
@@ -8,7 +8,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from headrace.records.base import Base, Instant
 
-__all__ = ["CommandRow", "EventRow", "JobRow", "SavepointRow", "VersionRow"]
+__all__ = ["CommandRow", "DataFolderRow", "EventRow", "JobRow", "SavepointRow", "VersionRow"]
 
 
 class JobRow(Base):
@@ -45,6 +45,19 @@ class JobRow(Base):
     revision: Mapped[int] = mapped_column(Integer)
     rebuild: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     """Of a hidden job that builds another anew beside it: which one, and how far it is."""
+
+
+class DataFolderRow(Base):
+    """Where the folders of all jobs are; there is one row at most."""
+
+    __tablename__ = "data_folder"
+
+    id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    name: Mapped[str] = mapped_column(String(32))
+    """What stands in the folder itself: a path alone may be another folder by now."""
+    path: Mapped[str] = mapped_column(Text)
+    machine: Mapped[str] = mapped_column(String(255))
+    at: Mapped[datetime] = mapped_column(Instant)
 
 
 class VersionRow(Base):

@@ -53,7 +53,7 @@ def run_server(settings: Settings, told: Callable[[Started], None]) -> None:
 def _serve(services: Services, listener: socket.socket, told: Callable[[], None], url: str) -> None:
     settings = services.settings
     supervised = services.supervisor()  # whether another server has the folder is told before anything is served
-    supervised.claim()
+    supervised.claim(moved=settings.move_data)
     supervised.close()
     app = create_server(settings, services)
     config = uvicorn.Config(

@@ -36,6 +36,8 @@ class Settings:
     """
 
     data: Path = field(default_factory=lambda: headrace_home() / "server")
+    move_data: bool = False
+    """Whether the data folder that the database names was moved to ``data``."""
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
     database: str | None = None

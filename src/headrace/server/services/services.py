@@ -123,7 +123,7 @@ class Services:
     def start(self) -> None:
         """Look after jobs and alerts from now on, each in a thread; raise if another server does."""
         supervisor = self.supervisor()
-        supervisor.claim()
+        supervisor.claim(moved=self.settings.move_data)
         clear_trials(self.scratch)
         self._supervisor = supervisor
         self._run("supervisor", lambda: supervisor.run(self.stopping))
