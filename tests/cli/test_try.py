@@ -34,3 +34,33 @@ def test_functions_beside_the_file_are_found(tmp_path: Path, monkeypatch: pytest
     [(trial, seconds)] = found
     assert (trial.directory, seconds) == (folder, 7)
     assert "twice(21)" in trial.text
+
+
+def test_who_may_not_submit_the_application_may_not_try_it_in_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def rows_of(*_: object) -> AsyncIterator[TriedRow]:
+        yield TriedRow("insert", (1,))
+
+    monkeypatch.setattr(language, "rows_of", rows_of)
+    for name in ("shop", "fraud", "application"):
+        (tmp_path / f"{name}.sql").write_text("SELECT 1 AS one;")
+    for name in ("card", "folder"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "application.sql").write_text("SELECT 1 AS one;")
+    (tmp_path / "a query.sql").write_text("SELECT 1 AS one;")
+    server = Served(tmp_path)
+    try:
+        denied = {"kind": "application", "user": "dora", "actions": ["submit"], "effect": "deny"}
+        chief, dora = server.logged_in("chief"), server.visitor("dora", "developer")
+        for pattern in ("shop", "card", "application"):
+            assert chief.post("/access", {**denied, "pattern": pattern}).status_code == 201
+        token = server.with_token(dora).headers["Authorization"].removeprefix("Bearer ")
+        for command in ("try", "check", "explain"):
+            ask = ("--server", server.url)
+            for file in ("shop.sql", "card/application.sql"):
+                assert "may not submit" in server.refused(command, file, *ask, HEADRACE_TOKEN=token)
+            for file in ("fraud.sql", "folder/application.sql", "a query.sql"):
+                server.run(command, file, *ask, HEADRACE_TOKEN=token)
+    finally:
+        server.end()

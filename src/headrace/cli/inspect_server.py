@@ -34,7 +34,7 @@ def check_on(server: str, file: Path, variables: Mapping[str, str], output: Lite
 def try_on(server: str | None, file: Path, variables: Mapping[str, str], seconds: int, rows: int | None) -> None:
     """Print the rows of an application's last query as a server runs it, without its sinks, as JSON lines."""
     with connect(server) as client:
-        body = {**application_of(client, file), "variables": dict(variables), "seconds": seconds}
+        body = {**_text(client, file, variables), "seconds": seconds}
         print_lines((data for _, data in client.tried("/try/events", body)), rows)
 
 
@@ -51,6 +51,12 @@ def explain_on(
 
 
 def _text(client: Client, file: Path, variables: Mapping[str, str]) -> dict[str, Any]:
-    from headrace.jobs.submission import name_of
+    """Return a text as requests have it: with the name that the file would be submitted by, if a job can have it."""
+    from headrace.jobs.submission import is_name, name_of
 
-    return {**application_of(client, file), "name": name_of(file), "variables": dict(variables)}
+    name = name_of(file)
+    return {
+        **application_of(client, file),
+        "name": name if is_name(name) else None,
+        "variables": dict(variables),
+    }

@@ -21,6 +21,7 @@ __all__ = [
     "check_master",
     "check_name",
     "check_start",
+    "is_name",
     "checked",
     "claim_of",
     "name_of",
@@ -53,6 +54,15 @@ def check_name(name: str) -> None:
             detail="It looks like the id of one: 12 of the letters a to f and the digits.",
             hint="Choose another name.",
         )
+
+
+def is_name(name: str) -> bool:
+    """Say whether a job can be called so.
+
+    >>> is_name("shop"), is_name("a query"), is_name("0123456789ab")
+    (True, False, False)
+    """
+    return NAME.fullmatch(name) is not None and IDENTITY.fullmatch(name) is None
 
 
 def check_master(master: str | None) -> None:

@@ -29,6 +29,8 @@ __all__ = ["router"]
 router = APIRouter(tags=["applications"])
 
 _SYSTEM = Target(ObjectKind.SYSTEM)
+UNNAMED = "application"
+"""What a text is called that is no application yet."""
 Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$", max_length=100, examples=["fraud"])]
 
 
@@ -38,7 +40,7 @@ def check(body: models.Text, asking: Reading) -> models.Checked:
     _require(asking)
     around = _around(body, asking)
     resolve = asking.services.names.resolver(asking.who, body.name)
-    found = language.check(body.text, body.name, around.directory, around.variables, resolve)
+    found = language.check(body.text, body.name or UNNAMED, around.directory, around.variables, resolve)
     return models.Checked(
         ok=not any(each.severity == "error" for each in found),
         diagnostics=[
@@ -62,12 +64,12 @@ def explain(body: models.Text, asking: Reading) -> models.Explained:
     _require(asking)
     around = _around(body, asking)
     resolve = asking.services.names.resolver(asking.who, body.name)
-    found = language.explain(body.text, body.name, around.directory, around.variables, resolve)
+    found = language.explain(body.text, body.name or UNNAMED, around.directory, around.variables, resolve)
     return models.Explained(
         text=found.text,
         topology=models.Topology(**as_dict(found.graph)),
         mermaid=mermaid(found.graph),
-        svg=svg(found.graph, title=body.name),
+        svg=svg(found.graph, title=body.name or UNNAMED),
     )
 
 

@@ -100,8 +100,10 @@ class Services:
         """Return what the text of a job has around it, as far as somebody may use it; nothing if there is no job."""
         return around_job(who, name, self.jobs, self.scratch)
 
-    def around_text(self, who: Who, name: str, directory: str | None, variables: Mapping[str, str]) -> Surroundings:
-        """Return what somebody gives along with a text, if they may."""
+    def around_text(
+        self, who: Who, name: str | None, directory: str | None, variables: Mapping[str, str]
+    ) -> Surroundings:
+        """Return what somebody gives along with the text of an application, or of none yet, if they may."""
         return around_text(who, name, directory, variables, self.control.access, self.scratch)
 
     def trial(self, who: Who, text: str, around: Surroundings | None = None) -> Trial:

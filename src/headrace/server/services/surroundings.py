@@ -49,12 +49,15 @@ def around_job(who: Who, name: str, jobs: JobReading, scratch: Path) -> Surround
 
 
 def around_text(
-    who: Who, name: str, directory: str | None, variables: Mapping[str, str], access: Access, scratch: Path
+    who: Who, name: str | None, directory: str | None, variables: Mapping[str, str], access: Access, scratch: Path
 ) -> Surroundings:
-    """Return what somebody gives along with a text; a folder is for those to name who may submit the text."""
+    """Return what somebody gives along with a text; a folder is for those to name who may submit the text.
+
+    That is asked of the application that the text is, and of applications in general if it is none yet.
+    """
     if directory is None:
         return Surroundings(scratch, variables)
-    access.require_name(who, Action.SUBMIT, application_target(name))
+    access.require_name(who, Action.SUBMIT, application_target(name or ""))
     return Surroundings(named_folder(Path(directory)), variables)
 
 

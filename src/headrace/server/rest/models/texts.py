@@ -54,7 +54,7 @@ class Text(Wish):
     model_config = example(text=APPLICATION, name="fraud")
 
     text: Sql
-    name: Name = "application"
+    name: Name | None = Field(None, description="The application that it is, as it would be submitted.")
     directory: Directory = None
     variables: Variables = Field(default_factory=dict)
 
@@ -62,7 +62,7 @@ class Text(Wish):
 class Trial(Text):
     """A text to be tried for a while."""
 
-    model_config = example(text=APPLICATION, seconds=10)
+    model_config = example(text=APPLICATION, name="fraud", seconds=10)
 
     seconds: int = Field(SECONDS, ge=1, le=SECONDS)
 
