@@ -91,7 +91,8 @@ def test_a_query_is_tried_without_its_sinks(tmp_path: Path) -> None:
     CREATE FUNCTION twice(n INT) RETURNS INT LANGUAGE PYTHON AS 'own:twice';
     {text.replace(str(incoming), "in").replace("amount * 2", "twice(amount)")}
     """
-    (tmp_path / "own.py").write_text("def twice(n):\n    return 2 * n\n")
+    said = 'print(\'{"customer": "nobody"}\')'
+    (tmp_path / "own.py").write_text(f"{said}\ndef twice(n):\n    {said}\n    return 2 * n\n")
     (tmp_path / "tried.sql").write_text(with_function)
 
     async def first() -> RowBatch:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 from headrace.application import Application
 from headrace.cli.failures import INTERRUPTED, complain
@@ -78,11 +78,13 @@ def run_foreground(
     fresh: bool,
     seconds: float | None,
     resumes: bool = True,
+    stream: TextIO | None = None,
     abandon: Callable[[], None] = lambda: None,
 ) -> None:
     """Run an application until Ctrl-C, SIGTERM, the end of its time or of its input.
 
-    ``resumes`` says whether there will be a next run to tell the user about; ``abandon`` is called before a second
+    ``resumes`` says whether there will be a next run to tell the user about; ``stream`` takes rows that are lines, in
+    place of stdout; ``abandon`` is called before a second
     Ctrl-C ends this process, which then leaves nothing else behind.
     """
     plan = application.plan
@@ -105,7 +107,7 @@ def run_foreground(
                 start_spark(application.session, log)
                 stopping.listen()
                 print_answers(plan, output)
-                _run(application, shown, output, stopping, seconds)
+                _run(application, shown, output, stream or sys.stdout, stopping, seconds)
     except KeyboardInterrupt:
         if not stopping.signalled:  # it came while Spark was starting and had taken Ctrl-C over
             complain("stopped before it started")
@@ -122,10 +124,11 @@ def _run(
     application: Application,
     shown: dict[str, Shown],
     output: Output,
+    stream: TextIO,
     stopping: Stopping,
     seconds: float | None,
 ) -> None:
-    with _display(application, shown, output, stopping) as display:
+    with _display(application, shown, output, stream, stopping) as display:
         ends_at: datetime | None = None
 
         def tick(figures: "list[Progress]") -> None:
@@ -145,7 +148,7 @@ def _run(
 
 @contextmanager
 def _display(
-    application: Application, shown: dict[str, Shown], output: Output, stopping: Stopping
+    application: Application, shown: dict[str, Shown], output: Output, stream: TextIO, stopping: Stopping
 ) -> Iterator[Display]:
     if output == "table" and sys.stdout.isatty():
         from headrace.cli.live import Live
@@ -155,7 +158,7 @@ def _display(
         with live.running():
             yield live
     else:
-        yield Plain(Lines(shown, output, closed=stopping.event.set), application.plan)
+        yield Plain(Lines(shown, output, closed=stopping.event.set, stream=stream), application.plan)
 
 
 def _warn(application: Application, shown: dict[str, Shown]) -> None:

@@ -1,9 +1,10 @@
 """What is run to try a text: its last query, on nothing but its own folder."""
 
-import json
+import asyncio
+import io
+import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -11,8 +12,8 @@ from headrace.application import Application
 from headrace.catalog.imports import Import
 from headrace.cli import trial as process
 from headrace.errors import HeadraceError
-from headrace.server.services.trial import Trial, application_in, trial_of
-from headrace.server.services.trying import clear_trials
+from headrace.server.services.trial import Trial, application_in, mistake_in, trial_of
+from headrace.server.services.trying import TriedRow, clear_trials, rows_of
 from support.rest_server import RestServer
 
 TEXT = """
@@ -92,10 +93,82 @@ def test_kafka_is_not_told_what_a_trial_has_read(tmp_path: Path, monkeypatch: py
     assert told == ([] if tried else ["headrace-shop"])
 
 
-def test_the_process_of_a_trial_tells_a_mistake_in_the_text(tmp_path: Path, capsys: Any) -> None:
-    (tmp_path / "trial.json").write_text(json.dumps({"text": "SELECT x", "directory": "/", "imports": []}))
-    assert process.main(tmp_path, 1) == 1
-    assert "error: unknown column" in capsys.readouterr().err
+def failed(trial: Trial, folder: Path) -> HeadraceError:
+    """Return how a trial fails that has no row, in a process of its own."""
+
+    async def rows() -> list[TriedRow]:
+        return [row async for row in rows_of(trial, folder, 200)]
+
+    with pytest.raises(HeadraceError) as raised:
+        asyncio.run(rows())
+    assert list(folder.iterdir()) == []
+    return raised.value
+
+
+def test_the_process_of_a_trial_tells_a_mistake_in_the_text(tmp_path: Path) -> None:
+    error = failed(Trial("SELECT nme FROM (SELECT 1 AS name)", Path("/"), (), (("nme", "INT"),)), tmp_path)
+    assert (error.message, error.hint) == ('unknown column "nme"', 'Did you mean "name"?')
+
+
+def in_place_of_the_process(script: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    script.write_text(text)
+    script.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(script))
+
+
+PRINTS = f"""#!{sys.executable} -P
+import subprocess, sys
+from pathlib import Path
+from headrace.cli import trial
+
+def run(*_, stream, **__):
+    print('{{"a": 1}}')
+    subprocess.run(["echo", '{{"a": 2}}'], check=True)
+    print("error: of mine", file=sys.stderr)
+    stream.write('{{"a": 3}}\\n')
+
+trial.run_foreground = run
+sys.exit(trial.run(Path(sys.argv[4]), 1))
+"""
+
+
+def test_what_functions_print_is_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def rows() -> list[TriedRow]:
+        trial = trial_of("SELECT 1 AS a", tmp_path, nobody)
+        return [row async for row in rows_of(trial, tmp_path / "folder")]
+
+    (tmp_path / "folder").mkdir()
+    in_place_of_the_process(tmp_path / "process", PRINTS, monkeypatch)
+    assert asyncio.run(rows()) == [TriedRow("insert", (3,))]
+
+
+def test_a_trial_that_ends_without_a_word_tells_the_last_that_was_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "echo password = hush, so long > $4/said.log; kill -9 $$"
+    in_place_of_the_process(tmp_path / "process", f"#!/bin/sh\n{said}\n", monkeypatch)
+    (tmp_path / "folder").mkdir()
+    error = failed(trial_of("SELECT 1 AS a", tmp_path, nobody), tmp_path / "folder")
+    assert (error.message, error.detail) == ("the query failed", "Its last words: password = ***** so long")
+
+
+def test_a_hint_names_nothing_that_goes_with_the_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trial_of("SELECT 1 AS one", tmp_path, nobody).write(tmp_path)
+
+    def told(error: HeadraceError) -> tuple[str, str | None, str | None]:
+        def fail(*_: object, **__: object) -> None:
+            raise error
+
+        monkeypatch.setattr(process, "run_foreground", fail)
+        assert process.main(tmp_path, 1, io.StringIO()) == 1
+        found = mistake_in(tmp_path)
+        return found.message, found.detail, found.hint
+
+    log = tmp_path / "state" / "trial" / "spark.log"
+    started = HeadraceError("Spark could not be started", detail="It said: no room", hint=f"All it said is in {log}.")
+    assert told(started) == ("Spark could not be started", "It said: no room", None)
+    function = HeadraceError("it failed", hint="Mend the function and run again: it resumes from its checkpoint.")
+    assert told(function) == ("it failed", None, "Mend the function and run again.")
 
 
 def test_a_server_that_starts_removes_what_trials_left(tmp_path: Path) -> None:

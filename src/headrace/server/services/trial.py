@@ -9,16 +9,20 @@ from pathlib import Path
 
 from headrace.application import Application
 from headrace.catalog.imports import Import
-from headrace.errors import Source
+from headrace.errors import HeadraceError, Source, value_without_secrets
+from headrace.jobs.folder import write_whole
 from headrace.jobs.offers import Resolve, resolved
 from headrace.language import fill
 from headrace.language.dialect import Headrace
 from headrace.plan.trial import tried
 
-__all__ = ["Trial", "application_in", "trial_of"]
+__all__ = ["LOG", "Trial", "application_in", "leave_mistake", "mistake_in", "trial_of"]
 
 NAME = "trial"
 FILE, LEFT = f"{NAME}.sql", f"{NAME}.json"
+LOG, MISTAKE = "said.log", "mistake.json"
+LAST_WORDS = 500
+"""So many characters of what was said tell what a trial died of that could not say so itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,24 @@ def application_in(folder: Path) -> Application:
     told = json.loads((folder / LEFT).read_text("utf-8"))
     imports = map(Import.from_dict, told["imports"])
     return _application(told["text"], Path(told["directory"]), imports, str(folder / "state"))
+
+
+def leave_mistake(folder: Path, error: HeadraceError) -> None:
+    """Leave what went wrong in the folder of a trial, whole or not at all."""
+    write_whole(folder / MISTAKE, json.dumps([error.message, error.detail, error.hint]), durable=False)
+
+
+def mistake_in(folder: Path) -> HeadraceError:
+    """Return what went wrong with the trial in a folder; if it could not say so, the last that was said there."""
+    try:
+        message, detail, hint = json.loads((folder / MISTAKE).read_text("utf-8"))
+    except FileNotFoundError:
+        said = (folder / LOG).read_text("utf-8", "replace").strip() if (folder / LOG).exists() else ""
+        last = said[-LAST_WORDS:].partition("\n")[2] or said[-LAST_WORDS:]
+        return HeadraceError(
+            "the query failed", detail=f"Its last words: {value_without_secrets(last)}" if last else None
+        )
+    return HeadraceError(message, detail=detail, hint=hint)
 
 
 def _application(text: str, directory: Path, imports: Iterable[Import], state: str | None = None) -> Application:

@@ -16,7 +16,7 @@ from typing import Any
 from anyio import to_thread
 
 from headrace.errors import HeadraceError
-from headrace.server.services.trial import Trial
+from headrace.server.services.trial import Trial, mistake_in
 
 __all__ = ["SECONDS", "TriedRow", "clear_trials", "rows_of"]
 
@@ -69,11 +69,10 @@ async def _run(trial: Trial, folder: Path, seconds: int) -> AsyncGenerator[Tried
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # functions may be in a folder that is not the trial's
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,  # what is said is in the folder
         limit=2**22,
     )
-    assert process.stdout is not None and process.stderr is not None
-    complaints = asyncio.ensure_future(process.stderr.read())
+    assert process.stdout is not None
     try:
         async for line in process.stdout:
             row = json.loads(line)
@@ -81,9 +80,8 @@ async def _run(trial: Trial, folder: Path, seconds: int) -> AsyncGenerator[Tried
             yield TriedRow(change, tuple(row.get(name) for name in names))
         await process.wait()
         if process.returncode:
-            raise _complaint((await complaints).decode("utf-8", "replace"))
+            raise mistake_in(folder)
     finally:
-        complaints.cancel()
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 process.terminate()
@@ -91,9 +89,3 @@ async def _run(trial: Trial, folder: Path, seconds: int) -> AsyncGenerator[Tried
                 await asyncio.wait_for(process.wait(), END_WITHIN)
             if process.returncode is None:
                 process.kill()
-
-
-def _complaint(text: str) -> HeadraceError:
-    lines = [line for line in text.splitlines() if line.startswith(("error:", "detail:", "hint:"))]
-    parts = {line.partition(": ")[0]: line.partition(": ")[2] for line in lines}
-    return HeadraceError(parts.get("error", "the query failed"), detail=parts.get("detail"), hint=parts.get("hint"))
