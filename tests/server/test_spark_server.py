@@ -106,7 +106,7 @@ def test_a_query_is_tried_without_its_sinks(tmp_path: Path) -> None:
         batch = asyncio.run(first())
         assert "no query to try" in server.refused("try", "shop.sql")
         printed = server.run("try", "tried.sql", "--for", "200", "--rows", "1")
-        until(lambda: list(server.settings.data.glob("scratch/trial-*")) == [], PATIENCE)
+        until(lambda: list(server.settings.data.glob("trials/*")) == [], PATIENCE)
     finally:
         server.end()
     assert [each.name for each in batch.columns] == ["customer", "double"]

@@ -173,13 +173,14 @@ def test_a_hint_names_nothing_that_goes_with_the_trial(tmp_path: Path, monkeypat
 
 def test_a_server_that_starts_removes_what_trials_left(tmp_path: Path) -> None:
     server = RestServer(tmp_path)
-    folder = server.services.scratch / "trial-x1"
-    folder.mkdir()
+    folder = server.services.trials / "trial-x1"
+    folder.mkdir(parents=True)
     (folder / "trial.json").write_text("hush")
-    (server.services.scratch / "other").mkdir()
+    (server.services.scratch / "trial-mine").mkdir()
     server.services.start()
     try:
-        assert [each.name for each in server.services.scratch.iterdir()] == ["other"]
+        assert not server.services.trials.exists()
+        assert [each.name for each in server.services.scratch.iterdir()] == ["trial-mine"]
     finally:
         server.end()
 
@@ -187,3 +188,17 @@ def test_a_server_that_starts_removes_what_trials_left(tmp_path: Path) -> None:
 def test_nothing_is_left_where_nothing_was(tmp_path: Path) -> None:
     clear_trials(tmp_path / "nowhere")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_text_does_not_meet_the_folders_of_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = tmp_path / "seen"
+    in_place_of_the_process(tmp_path / "process", f"#!/bin/sh\necho $4 > {seen}\n", monkeypatch)
+    server = RestServer(tmp_path)
+    try:
+        answer = server.visitor("dora", "developer").post("/try/events", {"text": "SELECT 1 AS one"})
+        assert answer.status_code == 200, answer.text
+        place = Path(seen.read_text().strip()).parent
+        assert (place.name, list(place.iterdir())) == ("trials", [])
+        assert not place.is_relative_to(server.services.scratch)
+    finally:
+        server.end()

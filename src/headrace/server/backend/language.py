@@ -61,7 +61,7 @@ class LanguagePart(SessionPart):
         with around.starring():
             trial = await self._ask(lambda who: self._services.trial(who, text, around))
             columns = tuple(Column(name, kind) for name, kind in trial.columns)
-            async with aclosing(self._while_allowed(rows_of(trial, self._services.scratch))) as rows:
+            async with aclosing(self._while_allowed(rows_of(trial, self._services.trials))) as rows:
                 async for row in rows:
                     yield RowBatch(columns, (row.values,), (), (row.change,))
 

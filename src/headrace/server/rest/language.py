@@ -81,7 +81,7 @@ async def try_text(body: models.Trial, asking: Reading) -> Response:
     names = [name for name, _ in trial.columns]
 
     async def happenings() -> AsyncIterator[Happening]:
-        async with aclosing(rows_of(trial, services.scratch, body.seconds)) as rows:
+        async with aclosing(rows_of(trial, services.trials, body.seconds)) as rows:
             async for row in rows:
                 yield Happening("row", "", {"_change": row.change, **dict(zip(names, row.values, strict=True))})
 

@@ -96,6 +96,11 @@ class Services:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return folder
 
+    @property
+    def trials(self) -> Path:
+        """The folder of what trials keep while they run, apart from where texts look for files."""
+        return self.settings.data / "trials"
+
     def around_job(self, who: Who, name: str) -> Surroundings:
         """Return what the text of a job has around it, as far as somebody may use it; nothing if there is no job."""
         return around_job(who, name, self.jobs, self.scratch)
@@ -126,7 +131,7 @@ class Services:
         """Look after jobs and alerts from now on, each in a thread; raise if another server does."""
         supervisor = self.supervisor()
         supervisor.claim(moved=self.settings.move_data)
-        clear_trials(self.scratch)
+        clear_trials(self.trials)
         self._supervisor = supervisor
         self._run("supervisor", lambda: supervisor.run(self.stopping))
         self._run("alerts", lambda: self._look_for_alerts(supervisor))

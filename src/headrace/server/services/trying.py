@@ -36,17 +36,17 @@ class TriedRow:
     values: tuple[Any, ...]
 
 
-def clear_trials(scratch: Path) -> None:
+def clear_trials(place: Path) -> None:
     """Remove the folders of trials that a server left which did not come to its end."""
-    for folder in scratch.glob(f"{PREFIX}*"):
-        shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(place, ignore_errors=True)
 
 
-async def rows_of(trial: Trial, scratch: Path, seconds: int = SECONDS) -> AsyncGenerator[TriedRow, None]:
-    """Run a trial and give its rows as they come; only a few run at a time."""
+async def rows_of(trial: Trial, place: Path, seconds: int = SECONDS) -> AsyncGenerator[TriedRow, None]:
+    """Run a trial and give its rows as they come; only a few run at a time, each in a folder of its own in a place."""
     if _running.locked():
         raise HeadraceError("others are trying queries already", hint="Try again in a moment.", passing=True)
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=scratch))
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
     try:
         trial.write(folder)
         async with _running, aclosing(_run(trial, folder, seconds)) as rows:
