@@ -11,11 +11,11 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	$(BIN)/headrace warm # the tests start Spark more than a hundred times
-	$(BIN)/pytest -q -n 2 --dist loadfile --tb=short
+	$(BIN)/pytest -q -n 3 --dist loadfile --tb=short
 
 test-long: $(STAMP)
 	$(BIN)/headrace warm
-	$(BIN)/pytest -q -n 2 --dist loadfile --tb=short --long
+	$(BIN)/pytest -q -n 3 --dist loadfile --tb=short --long
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

@@ -167,7 +167,8 @@ def test_an_older_writer_is_fenced_by_a_newer(servers):
             f"CAST('{value}' AS BINARY) AS value, CAST(NULL AS ARRAY<STRUCT<key: STRING, value: BINARY>>) AS headers"
         ).repartition(1)
 
-    older = Writer({"bootstrap.servers": servers}, f"name-{out}", out, local=True)
+    patience = {"max.block.ms": "10000"}
+    older = Writer({"bootstrap.servers": servers, **patience}, f"name-{out}", out, local=True)
     older.exactly_once(batch(0), 0)
     older.exactly_once(batch(0), 0)  # what is written is found written
     newer = Producer({"bootstrap.servers": servers, "transactional.id": f"name-{out}-0"})

@@ -1,6 +1,6 @@
-"""The Nexmark queries over 30,000 events: each application's final answer is what DuckDB computes on them.
+"""The Nexmark queries over 10,000 events: each application's final answer is what DuckDB computes on them.
 
-With --long they are 100,000.
+With --long they are 100,000 of seven hours.
 """
 
 import hashlib
@@ -25,15 +25,15 @@ ANSWERS = runpy.run_path(str(NEXMARK / "answers.py"))
 QUERIES = [f"q{number}" for number in range(23)]
 ROW_BY_ROW = ["q0", "q1", "q2", "q12", "q13", "q14", "q21", "q22"]
 """Queries that remember nothing, and the one by the clock: how rows are cut into batches cannot matter to them."""
-EVENTS, MANY_EVENTS = 30_000, 100_000
+EVENTS, MANY_EVENTS = 10_000, 100_000
 BATCHES = 4
-SEVEN_HOURS = 25_000_000_000
+TWO_HOURS, SEVEN_HOURS = 7_500_000_000, 25_000_000_000
 """In microseconds."""
 
 # What the generator writes by itself: two files to be read at once, ten events in each millisecond, so full of ties.
 AT_ONCE = ("--files", "2")
-# Seven hours of a day that ends in between, in files to be read one after the other, so that answers change.
-IN_BATCHES = ("--files", BATCHES, "--split", "time", "--base-time", "2024-01-01T18:00:00")
+# Hours of a day that ends in between, in files to be read one after the other, so that answers change.
+IN_BATCHES = ("--files", BATCHES, "--split", "time", "--base-time")
 
 
 def generate(folder, *options):
@@ -57,7 +57,9 @@ def at_once(events, tmp_path_factory):
 @pytest.fixture(scope="module")
 def in_batches(events, tmp_path_factory):
     folder = tmp_path_factory.mktemp("in_batches")
-    written = generate(folder, "--events", events, "--spacing-us", SEVEN_HOURS // events, *IN_BATCHES)
+    lasting, begin = (SEVEN_HOURS, "18:00") if events == MANY_EVENTS else (TWO_HOURS, "22:30")
+    spacing = ("--spacing-us", lasting // events)
+    written = generate(folder, "--events", events, *spacing, *IN_BATCHES, f"2024-01-01T{begin}:00")
     for second, path in enumerate(written):
         os.utime(path, (1_700_000_000 + second, 1_700_000_000 + second))  # the order in which they are read
     return folder, ANSWERS["open_events"](folder), {"DATA": str(folder), "FILES": "1"}

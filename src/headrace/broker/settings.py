@@ -66,6 +66,8 @@ def properties(port: int, controller_port: int, data: str = "data") -> str:
         "num.io.threads": 4,
         "num.recovery.threads.per.data.dir": 2,
         "log.cleaner.dedupe.buffer.size": 16 * 1024 * 1024,
+        # Few logs are soon looked through: what `headrace forget` waits for is done within seconds.
+        "log.cleaner.backoff.ms": 1000,
     }
     return "".join(f"{name}={value}\n" for name, value in settings.items())
 
