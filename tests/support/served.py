@@ -16,7 +16,8 @@ from headrace.cli.main import app
 from headrace.server.access.decisions import SYSTEM
 from headrace.server.access.roles import Role
 from headrace.server.application import PREFIX
-from headrace.server.local import forget_local, note_local
+from headrace.server.local import forget_local
+from headrace.server.local_token import note_local
 from support.rest_server import PASSWORD, RestServer
 from support.waiting import until
 

@@ -13,7 +13,8 @@ import uvicorn
 from headrace.errors import HeadraceError
 from headrace.server.access.users import FIRST_ADMIN, ensure_admin
 from headrace.server.application import create_server
-from headrace.server.local import forget_local, note_local
+from headrace.server.local import forget_local
+from headrace.server.local_token import note_local
 from headrace.server.services.services import Services, open_services
 from headrace.server.settings import MEGABYTE, Settings, is_loopback
 
