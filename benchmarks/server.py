@@ -1,6 +1,6 @@
 """How quickly a server answers while thirty jobs come at once, and how long `headrace up` takes to be of use.
 
-    python benchmarks/server.py jobs [--drivers fake|spark] [--jobs 30] [--cores N] [--rate 30] [--lasting SECONDS]
+    python benchmarks/server.py jobs [--drivers fake|spark] [--jobs 30] [--cores N] [--rate 30] [--lasting SECONDS] [--nice N]
     python benchmarks/server.py up
 
 `jobs` starts a server, submits small jobs at once, each by a client of its own, and asks meanwhile for lists and for
@@ -185,6 +185,7 @@ def jobs(options: argparse.Namespace) -> int:
         command = ["-c", SERVE, str(ROOT / "tests" / "support" / "fake_driver.py"), str(cores)]
     else:
         command = ["-m", "headrace.cli.main", "serve", "--port", "0", "--data", "data", "--cores", str(cores)]
+        command += [] if options.nice is None else ["--nice", str(options.nice)]
     with tempfile.TemporaryDirectory() as folder, started(Path(folder), *command) as (_, url):
         token = Path(folder, "data", "local-token").read_text().strip()
         times, found = asyncio.run(measure(url, token, options))
@@ -237,6 +238,7 @@ def main() -> int:
     of_jobs.add_argument("--cores", type=int)
     of_jobs.add_argument("--rate", type=float, default=30, help="requests per second")
     of_jobs.add_argument("--lasting", type=float, help="seconds; 60 with fake drivers, 900 with those of Spark")
+    of_jobs.add_argument("--nice", type=int, help="how much drivers of Spark yield; the server's default")
     of_jobs.set_defaults(run=jobs)
     kinds.add_parser("up").set_defaults(run=up)
     options = parser.parse_args()

@@ -54,7 +54,7 @@ class Settings:
     """A YAML file with rules and webhooks."""
     driver: tuple[str, ...] = DRIVER
     """The command of a job's process."""
-    nice: int = 5
+    nice: int = 10
     """How much drivers yield to the server when cores are short, from 0 to 19."""
     console: bool = True
     largest_request: int = 2 * MEGABYTE
