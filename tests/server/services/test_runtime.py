@@ -106,3 +106,25 @@ def test_what_is_on_its_way_asks_for_no_attention() -> None:
     for state in (State.STARTING, State.STOPPING):
         assert (word_of_health(HEALTH[state]), tone_of_health(HEALTH[state])) == ("", "tone-idle")
         assert tone_of_state(state) == "tone-busy"
+
+
+LOOKED_UP = """
+CREATE STREAM orders (id INT, at TIMESTAMP, WATERMARK FOR at AS at) WITH (connector = 'memory');
+CREATE TABLE people (id INT, name STRING) WITH (connector = 'files', path = 'people', refresh = '10 minutes');
+CREATE MATERIALIZED VIEW named AS SELECT o.id, p.name FROM orders o JOIN people p ON o.id = p.id;
+"""
+
+
+def test_a_table_that_is_looked_up_has_no_rate_and_no_watermark(tmp_path: Path) -> None:
+    at = datetime(2024, 1, 1, tzinfo=UTC)
+    plan = Application().sql(LOOKED_UP).plan
+    graph = topology(plan)
+    yard = Yard(tmp_path, Database.open(f"sqlite:///{tmp_path / 'server.sqlite'}"))
+    job = replace(yard.submit(), state=State.RUNNING)
+    yard.end()
+    figures = Figures("named", 1, 9, 3.0, 0, 0, timedelta(0), at, timedelta(0), 0, 0, 0, 0, rows_of={"orders": 9})
+    titles = {node.id: node.title for node in graph.nodes}
+    found = {titles[each.node]: each for each in node_figures(plan, graph, job, [figures])}
+    table, stream = found["read table people"], found["read stream orders"]
+    assert (table.rows_per_second, table.watermark_at, table.health) == (None, None, "good")
+    assert stream.watermark_at == at

@@ -10,6 +10,7 @@ from headrace.jobs.figures import Figures
 from headrace.jobs.model import Job
 from headrace.jobs.states import State
 from headrace.plan.application import Plan
+from headrace.plan.steps import Kind
 from headrace.plan.topology import Graph, GraphNode
 
 __all__ = ["Health", "NodeFigures", "figures_by_output", "health_of", "node_figures"]
@@ -86,6 +87,8 @@ def _of(
         note = f"{mine.late} late, {mine.dead} dead" if mine.late or mine.dead else ""
         state: Health = "warning" if health == "good" and mine.dead else health
         return NodeFigures(node.id, mine.out_per_second, None, None, mine.watermark_at, mine.lag, state, note)
+    if node.rows is Kind.STATIC:  # what is looked up neither flows nor has a time
+        return NodeFigures(node.id, health=health)
     first = reached[0]
     slowest = min(reached, key=lambda each: (each.watermark_at is None, each.watermark_at or _NEVER))
     if node.role == "source":
