@@ -1,6 +1,7 @@
 """How quickly a server answers while thirty jobs come at once, and how long `headrace up` takes to be of use.
 
-    python benchmarks/server.py jobs [--drivers fake|spark] [--jobs 30] [--cores N] [--rate 30] [--lasting SECONDS] [--nice N]
+    python benchmarks/server.py jobs [--drivers fake|spark] [--jobs 30] [--cores N] [--rate 30] [--lasting SECONDS]
+                                     [--nice N]
     python benchmarks/server.py up
 
 `jobs` starts a server, submits small jobs at once, each by a client of its own, and asks meanwhile for lists and for
