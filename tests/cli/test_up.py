@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -58,4 +59,5 @@ def test_up_gives_a_console_to_log_in_to_and_a_broker_and_takes_them_away(tmp_pa
             process.communicate()
         for left in psutil.process_iter(["environ"]):
             if (left.info["environ"] or {}).get("HEADRACE_HOME") == environment["HEADRACE_HOME"]:
-                os.kill(left.pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):
+                    os.kill(left.pid, signal.SIGKILL)

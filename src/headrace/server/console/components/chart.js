@@ -70,8 +70,8 @@ export default {
       const most = Math.max(1, ...points.map((p) => Math.abs(p.value)));
       return {
         ...this.base(),
-        geo: { map: "land", roam: true, left: 4, right: 4, top: 4, bottom: 4, silent: true, itemStyle: { areaColor: color("--sunken"), borderColor: color("--line-strong"), borderWidth: 0.7 }, emphasis: { disabled: true } },
-        series: [{ type: "scatter", coordinateSystem: "geo", symbolSize: (v) => 6 + 16 * Math.sqrt(Math.abs(v[2]) / most), itemStyle: { color: color("--series-1"), opacity: 0.75 }, data: points.map((p) => ({ name: p.name, value: [p.longitude, p.latitude, p.value] })), tooltip: { formatter: (p) => `${echarts.format.encodeHTML(p.name)}: ${short(this.unit)(p.value[2])}` } }],
+        geo: { map: "land", roam: true, left: 12, right: 12, top: 4, bottom: 4, silent: true, itemStyle: { areaColor: color("--sunken"), borderColor: color("--line-strong"), borderWidth: 0.7 }, emphasis: { disabled: true } },
+        series: [{ type: "scatter", coordinateSystem: "geo", clip: false, symbolSize: (v) => 6 + 16 * Math.sqrt(Math.abs(v[2]) / most), itemStyle: { color: color("--series-1"), opacity: 0.75 }, data: points.map((p) => ({ name: p.name, value: [p.longitude, p.latitude, p.value] })), tooltip: { formatter: (p) => `${echarts.format.encodeHTML(p.name)}: ${short(this.unit)(p.value[2])}` } }],
       };
     },
   },
